@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import type { ApplyOptions, PromoteOptions } from './actions/apply.ts';
 import type { ImportOptions, VerifyOptions } from './actions/datasets.ts';
 import type { DnssecOptions, RolloverOptions } from './actions/dnssec.ts';
 import type { FeedInitOptions } from './actions/feed.ts';
@@ -30,6 +31,38 @@ export function addDataCommands({ program, command, clock, json }: Builder): voi
     )
     .action(async (file: string, options: StockMapOptions) =>
       (await import('./actions/provider-data.ts')).stockMapImport(clock, file, options, json()),
+    );
+
+  const planned = (one: Command): Command =>
+    one
+      .option('--dry-run', 'print what would change, and write nothing')
+      .option('--diff', 'the same, with the differences of the values')
+      .option('--check', 'the same as --dry-run; exit code 3 when something would change')
+      .option('--prune', 'delete what is not there any more, except records with an expiry')
+      .option('--max-deletes <n>', 'allow so many deletions (default: 10, or a fifth of the records)')
+      .option('--api <url>', 'the REST server (default: the one of the configuration)');
+  planned(
+    command(program, 'apply', 'make a namespace hold the files of a directory, over REST with UQRP_TOKEN'),
+  )
+    .argument('<directory>', 'its files are records: flags/dark-mode.json is dark-mode.flags.NAMESPACE.v1')
+    .option('--namespace <name>', 'the namespace (default: that in uqrp.json)')
+    .addHelpText('after', examples('uqrp apply config --diff', 'uqrp apply config --namespace shop --prune'))
+    .action(async (dir: string, options: ApplyOptions) =>
+      (await import('./actions/apply.ts')).applyDirectory(dir, options, json()),
+    );
+  planned(
+    command(
+      program,
+      'promote',
+      'make a namespace hold the records of another one, over REST with UQRP_TOKEN',
+    ),
+  )
+    .argument('<from>', 'the namespace that has them')
+    .argument('<to>', 'the namespace that shall have them')
+    .option('--resource <name>', 'only this resource')
+    .addHelpText('after', examples('uqrp promote shop-test shop --resource flags --diff'))
+    .action(async (from: string, to: string, options: PromoteOptions) =>
+      (await import('./actions/apply.ts')).promoteNamespace(from, to, options, json()),
     );
 
   command(
@@ -68,9 +101,10 @@ export function addDataCommands({ program, command, clock, json }: Builder): voi
   command(program, 'import', 'store the records of a JSON lines file, replacing those with the same key')
     .argument('<namespace>', 'the namespace, which must exist')
     .argument('<file>', 'the file; - is standard input')
+    .option('--dry-run', 'print how many records are new, replaced, unchanged and refused, and write nothing')
     .addHelpText('after', examples('uqrp import acme acme.jsonl'))
-    .action(async (name: string, file: string) =>
-      (await import('./actions/transfer.ts')).importNamespace(clock, name, file, json()),
+    .action(async (name: string, file: string, options: { dryRun?: boolean }) =>
+      (await import('./actions/transfer.ts')).importNamespace(clock, name, file, options, json()),
     );
 }
 

@@ -1,7 +1,7 @@
 import { AppError } from '../base/errors.ts';
 import { ConfigError } from '../ops/config/config.ts';
 
-export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
+export const EXIT = { ok: 0, failed: 1, usage: 2, drift: 3 } as const;
 
 /** A wrong command line: exit code 2. */
 export class UsageError extends Error {

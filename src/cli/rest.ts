@@ -133,6 +133,24 @@ export function acceptedBody(reply: RestReply, origin: string): JsonObject {
   return told;
 }
 
+/** The list of a reply with status 200. @throws InputError for any other reply */
+export function acceptedList(reply: RestReply, origin: string): readonly JsonObject[] {
+  if (reply.status === 200) {
+    const list = parsedList(reply.body);
+    if (list !== null) return list;
+  }
+  throw refusalOf(reply, origin);
+}
+
+function parsedList(body: string): readonly JsonObject[] | null {
+  try {
+    const value: unknown = JSON.parse(body);
+    return Array.isArray(value) && value.every(isJsonObject) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
 /** What the server refused, in its words. */
 export function refusalOf({ status, retryAfter, body }: RestReply, origin: string): InputError {
   const messages = messagesOf(parsed(body));
@@ -179,6 +197,8 @@ function noReply(
 
 export interface RestReply {
   readonly status: number;
+  /** Of a page: the cursor of the next one. */
+  readonly next?: string | null;
   /** Of a write: its place, for `GET /propagation`. */
   readonly seq?: string | null;
   /** Seconds, as the server wrote them; null without the header. */
@@ -233,7 +253,14 @@ async function readReply(incoming: IncomingMessage): Promise<RestReply> {
   return {
     status: incoming.statusCode ?? 0,
     retryAfter: incoming.headers['retry-after'] ?? null,
+    next: nextCursor([incoming.headers.link].flat()[0] ?? ''),
     seq: [incoming.headers['x-service-seq']].flat()[0] ?? null,
     body: Buffer.concat(chunks).toString('utf8'),
   };
+}
+
+/** The cursor in `Link: <...>; rel="next"`. The rest of the URL is not used: it could lead the credential to another server. */
+function nextCursor(link: string): string | null {
+  const target = /<([^>]*)>;\s*rel="next"/.exec(link)?.[1];
+  return target !== undefined && URL.canParse(target) ? new URL(target).searchParams.get('cursor') : null;
 }

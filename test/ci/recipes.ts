@@ -52,6 +52,7 @@ try {
   await externalSecret(key);
   await homeAssistant();
   await githubAction(owner);
+  await applyAction(owner);
   const { dbs } = parse(deployText('litestream.yml')) as { dbs: { path: string; replicas: unknown[] }[] };
   assert.deepEqual([dbs[0]?.path, dbs[0]?.replicas.length], ['/var/lib/uqrp/uqrp.sqlite', 1]);
 } finally {
@@ -243,15 +244,13 @@ async function homeAssistant(): Promise<void> {
   process.stdout.write('ran: the expression of Home Assistant\n');
 }
 
-/** The step of the action as bash runs it, with inputs that are right, wrong, and meant to be run. */
-async function githubAction(owner: Account): Promise<void> {
-  const { inputs, runs } = parse(deployText('actions/uqrp-write/action.yml'));
+/** Runs the step of an action as bash does. */
+function actionStep(path: string, given: Readonly<Record<string, string>>) {
+  const { inputs, runs } = parse(deployText(path));
   const [step] = runs.steps;
   assert.deepEqual([runs.using, step.shell, runs.steps.length], ['composite', 'bash', 1]);
   assert.doesNotMatch(step.run, /\$\{\{/);
-  const token = await apiKey(owner, ['write']);
-  const given = { url: `http://localhost:${server.ports.http}`, token, key: 'release.app.acme.v1' };
-  const bash = (own: Record<string, string>) => {
+  return (own: Record<string, string> = {}) => {
     const values: Record<string, string | undefined> = { ...given, ...own };
     const filled = Object.entries<string>(step.env).map(([name, template]) => {
       const [, input = ''] = /^\$\{\{ inputs\.([\w-]+) \}\}$/.exec(template) ?? [];
@@ -265,6 +264,13 @@ async function githubAction(owner: Account): Promise<void> {
       encoding: 'utf8',
     });
   };
+}
+
+/** The step that writes a record, with inputs that are right, wrong, and meant to be run. */
+async function githubAction(owner: Account): Promise<void> {
+  const token = await apiKey(owner, ['write']);
+  const given = { url: `http://localhost:${server.ports.http}`, token, key: 'release.app.acme.v1' };
+  const bash = actionStep('actions/uqrp-write/action.yml', given);
   const value = '"; touch ran #\n$(touch ran) grüße';
   const stored = bash({ value });
   assert.deepEqual([stored.status, stored.stdout], [0, 'stored release.app.acme.v1\n'], stored.stderr);
@@ -284,4 +290,29 @@ async function githubAction(owner: Account): Promise<void> {
   }
   assert.equal(spawnSync('test', ['-e', join(folder, 'ran')]).status, 1, 'a value was run');
   process.stdout.write('ran: the step of the GitHub Action\n');
+}
+
+/** The plan on a pull request, the write on a merge, and the same again. */
+async function applyAction(owner: Account): Promise<void> {
+  const token = await apiKey(owner, ['read', 'write']);
+  mkdirSync(join(folder, 'config/flags'), { recursive: true });
+  writeFileSync(join(folder, 'config/uqrp.json'), '{"namespace": "acme"}\n');
+  writeFileSync(join(folder, 'config/flags/dark-mode.json'), '{"on": true}\n');
+  const bash = actionStep('actions/uqrp-apply/action.yml', {
+    url: `http://localhost:${server.ports.http}`,
+    token,
+    directory: 'config',
+    command: join(folder, 'bin/uqrp'),
+    'dry-run': 'false',
+  });
+  const planned = bash({ 'dry-run': 'true' });
+  const plan =
+    '+ dark-mode.flags.acme.v1   13 bytes\n  + {\n  +   "on": true\n  + }\n0 changed, 1 new, 0 to delete, 0 unchanged\n';
+  assert.deepEqual([planned.status, planned.stdout], [0, plan], planned.stderr);
+  const applied = bash();
+  assert.equal(applied.status, 0, applied.stderr);
+  await visible('dark-mode.flags.acme.v1', '{"on": true}\n');
+  assert.equal(bash().stdout, '0 changed, 0 new, 0 to delete, 1 unchanged\n');
+  assert.notEqual(bash({ token: 'f'.repeat(64) }).status, 0);
+  process.stdout.write('ran: the step of the GitHub Action that applies a directory\n');
 }

@@ -1,11 +1,13 @@
+import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { AppError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
-import type { Clock } from '../../base/time.ts';
+import { type Clock, formatTimeOrNull } from '../../base/time.ts';
 import { exportThen } from '../../control/history/export.ts';
 import { ownerActor } from '../../control/namespaces/rules.ts';
 import { writeBulk } from '../../control/records/bulk.ts';
-import { exportRecords } from '../../control/records/listing.ts';
+import { type ExportedRecord, exportRecords } from '../../control/records/listing.ts';
+import { type Bulk, parseBulk } from '../../control/records/shapes.ts';
 import { foldCase } from '../../protocol/names/labels.ts';
 import { withStore } from '../context.ts';
 import { InputError, print } from '../output.ts';
@@ -69,9 +71,14 @@ export async function importNamespace(
   clock: Clock,
   namespace: string,
   file: string,
+  { dryRun = false }: { readonly dryRun?: boolean },
   json: boolean,
 ): Promise<void> {
   const name = namespace.toLowerCase();
+  if (dryRun) {
+    await tellImport(clock, name, file, json);
+    return;
+  }
   const count = await withStore(clock, async ({ deps }) => {
     const owner = await ownerActor(deps, name);
     let stored = 0;
@@ -84,6 +91,69 @@ export async function importNamespace(
     return stored;
   });
   print(json ? JSON.stringify({ namespace: name, records: count }) : `${name}: ${count} records`);
+}
+
+/** Says what an import would do. A record that is refused does not end it. */
+async function tellImport(clock: Clock, name: string, file: string, json: boolean): Promise<void> {
+  const counts = { new: 0, replaced: 0, unchanged: 0, refused: 0 };
+  const faults: string[] = [];
+  await withStore(clock, async ({ deps }) => {
+    const owner = await ownerActor(deps, name);
+    const present = new Map<string, string>();
+    for await (const batch of exportRecords(deps, owner, name)) {
+      for (const { key, ...rest } of batch) present.set(key, digestOf(rest));
+    }
+    for await (const { line, records } of batches(file, name, clock())) {
+      for (const [i, record] of records.entries()) {
+        const read = readAlone(record, { now: clock(), zoneLength: deps.zoneLength });
+        if (typeof read === 'string') {
+          counts.refused++;
+          if (faults.length < FAULTS_SHOWN) faults.push(`from line ${line + i}: ${read}`);
+          continue;
+        }
+        const { key, data, content_type, ttl_seconds, expires_at } = read;
+        const digest = digestOf({
+          data: data.toString('base64'),
+          content_type,
+          ttl_seconds,
+          expires_at: formatTimeOrNull(expires_at),
+        });
+        const old = present.get(key);
+        if (old === undefined) counts.new++;
+        else if (old === digest) counts.unchanged++;
+        else counts.replaced++;
+        present.set(key, digest);
+      }
+    }
+  });
+  for (const fault of faults) process.stderr.write(`${fault}\n`);
+  const { new: added, replaced, unchanged, refused } = counts;
+  print(
+    json
+      ? JSON.stringify({ namespace: name, ...counts })
+      : `${name}: ${added} new, ${replaced} replaced, ${unchanged} unchanged, ${refused} refused`,
+  );
+  if (refused > 0) throw new InputError('an import would stop at the first refused record');
+}
+
+const FAULTS_SHOWN = 20;
+
+/** The values of a record, in few octets: a namespace may have a million. */
+function digestOf({ data, content_type, ttl_seconds, expires_at }: Omit<ExportedRecord, 'key'>): string {
+  const text = JSON.stringify([data, content_type, ttl_seconds, expires_at]);
+  return createHash('sha256').update(text).digest('base64');
+}
+
+/** @returns the record, or what is wrong with it */
+function readAlone(
+  record: object,
+  context: Parameters<typeof parseBulk>[1],
+): Bulk['records'][number] | string {
+  try {
+    return parseBulk({ records: [record] }, context).records[0]!;
+  } catch (error) {
+    return messageOf(error).replaceAll('records[0].', '');
+  }
 }
 
 interface Batch {

@@ -1,0 +1,187 @@
+import { LIMITS } from '../../base/limits.ts';
+import { decodeBase64 } from '../../protocol/encodings.ts';
+import type { JsonObject } from '../../protocol/input/fields.ts';
+import { diffLines } from '../apply/diff.ts';
+import { readDirectory } from '../apply/directory.ts';
+import {
+  bulkOf,
+  countsOf,
+  type Plan,
+  type PresentRecord,
+  planLines,
+  planOf,
+  type Step,
+  tooManyDeletions,
+  type WantedRecord,
+} from '../apply/plan.ts';
+import { commandConfig } from '../context.ts';
+import { EXIT, escapeControls, InputError, print, UsageError } from '../output.ts';
+import { acceptedBody, acceptedList, openRest, type RestClient } from '../rest.ts';
+
+export interface ApplyOptions {
+  readonly namespace?: string;
+  readonly dryRun?: boolean;
+  /** A dry run that shows what differs. */
+  readonly diff?: boolean;
+  /** A dry run that ends with code 3 when something differs. */
+  readonly check?: boolean;
+  readonly prune?: boolean;
+  readonly maxDeletes?: string;
+  readonly api?: string;
+}
+
+export interface PromoteOptions extends Omit<ApplyOptions, 'namespace'> {
+  /** Only this resource. */
+  readonly resource?: string;
+}
+
+/**
+ * Makes a namespace hold the files of a directory. Up to 500 changes are one write, all or nothing; each is refused when its record has
+ * changed since the plan. Ends with 0 when it is done or nothing differs, 3 with --check when something does.
+ * @throws InputError for faults of the directory, refusals of the server, and too many deletions
+ */
+export async function applyDirectory(dir: string, options: ApplyOptions, json: boolean): Promise<void> {
+  const config = commandConfig();
+  const rest = openRest(options.api, config);
+  const { namespace, records } = readDirectory(dir, options.namespace, longestZone(config.zones));
+  await carryOut(
+    rest,
+    planOf(records, await presentRecords(rest, namespace), pruning(options)),
+    options,
+    json,
+  );
+}
+
+/** Makes a namespace hold the records of another one; those with an expiry are left out. Throws as `applyDirectory` */
+export async function promoteNamespace(
+  from: string,
+  to: string,
+  options: PromoteOptions,
+  json: boolean,
+): Promise<void> {
+  const [source, target] = [from.toLowerCase(), to.toLowerCase()];
+  if (source === target) throw new UsageError('give two different namespaces');
+  const rest = openRest(options.api, commandConfig());
+  const { resource } = options;
+  const present = await presentRecords(rest, source, resource);
+  const wanted = present.filter(({ expires }) => !expires).map((record) => wantedIn(target, record));
+  const plan = planOf(wanted, await presentRecords(rest, target, resource), pruning(options));
+  await carryOut(rest, plan, options, json);
+}
+
+function longestZone(zones: readonly string[]): number {
+  return Math.max(...zones.map(({ length }) => length));
+}
+
+function pruning({ prune = false }: ApplyOptions): { readonly prune: boolean } {
+  return { prune };
+}
+
+/** The same record below another namespace. */
+function wantedIn(namespace: string, { key, data, contentType, ttlSeconds }: PresentRecord): WantedRecord {
+  const labels = key.split('.');
+  labels[labels.length - 2] = namespace;
+  return { key: labels.join('.'), data, contentType, ttlSeconds, expiresIn: null };
+}
+
+/** Every record of a namespace. */
+async function presentRecords(
+  rest: RestClient,
+  namespace: string,
+  resource?: string,
+): Promise<readonly PresentRecord[]> {
+  const records: PresentRecord[] = [];
+  const filter = `namespace=${encodeURIComponent(namespace)}${resource === undefined ? '' : `&resource=${encodeURIComponent(resource)}`}`;
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const after: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+    const reply = await rest.send('GET', `/records?${filter}&limit=${PAGE}${after}`);
+    records.push(...acceptedList(reply, rest.origin).map((row) => presentOf(row, rest.origin)));
+    cursor = reply.next ?? null;
+  }
+  return records;
+}
+
+/** Records of a page: 500 with the longest payloads have 2 MB. */
+const PAGE = 500;
+
+function presentOf(row: JsonObject, origin: string): PresentRecord {
+  const {
+    key,
+    data,
+    content_type: contentType,
+    ttl_seconds: ttl,
+    expires_at: expiresAt,
+    updated_at: at,
+  } = row;
+  const octets = typeof data === 'string' ? decodeBase64(data) : null;
+  if (octets === null)
+    throw new InputError(`UQRP_TOKEN is not allowed to read: ${origin} gave records without data`);
+  return {
+    key: String(key),
+    data: Buffer.from(octets),
+    contentType: String(contentType),
+    ttlSeconds: Number(ttl),
+    expires: expiresAt !== null,
+    updatedAt: String(at),
+  };
+}
+
+async function carryOut(rest: RestClient, plan: Plan, options: ApplyOptions, json: boolean): Promise<void> {
+  const isDry = [options.dryRun, options.diff, options.check].includes(true);
+  const excess = tooManyDeletions(plan, maxDeletes(options.maxDeletes));
+  if (json) print(JSON.stringify(planJson(plan)));
+  else
+    for (const line of planLines(plan, options.diff === true ? stepDiff : undefined))
+      print(escapeControls(line));
+  if (excess !== null) throw new InputError(`${excess}. Nothing was written`);
+  if (options.check === true && plan.steps.length > 0) process.exitCode = EXIT.drift;
+  if (isDry) return;
+  for (let at = 0; at < plan.steps.length; at += LIMITS.bulkItems) {
+    const part = plan.steps.slice(at, at + LIMITS.bulkItems);
+    const body = Object.fromEntries(Object.entries(bulkOf(part)).filter(([, items]) => items.length > 0));
+    const reply = await rest.send('POST', '/records/bulk', { body });
+    try {
+      acceptedBody(reply, rest.origin);
+    } catch (error) {
+      throw at === 0
+        ? error
+        : new InputError(
+            `${(error as Error).message}\n${at} of ${plan.steps.length} changes were written before`,
+          );
+    }
+  }
+}
+
+/** @throws UsageError */
+function maxDeletes(text: string | undefined): number | null {
+  if (text === undefined) return null;
+  if (!/^\d{1,9}$/.test(text)) throw new UsageError('--max-deletes takes a whole number');
+  return Number(text);
+}
+
+function stepDiff(step: Step): readonly string[] {
+  const nothing = Buffer.alloc(0);
+  const before = step.kind === 'new' ? nothing : step.present.data;
+  const after = step.kind === 'deleted' ? nothing : step.wanted.data;
+  return diffLines(
+    before,
+    after,
+    step.kind === 'deleted' ? step.present.contentType : step.wanted.contentType,
+  );
+}
+
+function planJson(plan: Plan): object {
+  const { changed, added, deleted, unchanged } = countsOf(plan);
+  return {
+    changes: plan.steps.map((step) => ({
+      kind: step.kind,
+      key: step.key,
+      bytes_before: step.kind === 'new' ? null : step.present.data.length,
+      bytes_after: step.kind === 'deleted' ? null : step.wanted.data.length,
+    })),
+    changed,
+    new: added,
+    deleted,
+    unchanged,
+  };
+}

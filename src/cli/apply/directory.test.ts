@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, it } from 'node:test';
+import { LIMITS } from '../../base/limits.ts';
+import { InputError } from '../output.ts';
+import { diffLines } from './diff.ts';
+import { readDirectory } from './directory.ts';
+
+function withFiles<T>(files: Readonly<Record<string, string | Buffer>>, run: (dir: string) => T): T {
+  const dir = mkdtempSync(join(tmpdir(), 'uqrp-apply-'));
+  try {
+    for (const [path, content] of Object.entries(files)) {
+      mkdirSync(dirname(join(dir, path)), { recursive: true });
+      writeFileSync(join(dir, path), content);
+    }
+    return run(dir);
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
+}
+
+/** Faults without the name of the directory. */
+function faultsOf(
+  files: Readonly<Record<string, string | Buffer>>,
+  prepare = (_dir: string): void => {},
+): string {
+  return withFiles(files, (dir) => {
+    prepare(dir);
+    try {
+      readDirectory(dir, 'shop', 8);
+    } catch (error) {
+      assert.ok(error instanceof InputError);
+      return error.message.replaceAll(`${dir}/`, '');
+    }
+    return assert.fail('it was taken');
+  });
+}
+
+describe('a directory of records', () => {
+  it('names keys by folder, version and file, and takes octets as they are', () => {
+    const octets = Buffer.from([0, 255, 10, 13]);
+    const read = withFiles(
+      {
+        'flags/dark-mode.json': '{"on": true}\n',
+        'flags@v2/x.txt': 'two',
+        'greeting.txt': 'hello',
+        'flags/a.b.bin': octets,
+        'flags/README': 'x',
+        '.git/config': 'left out',
+        'flags/.keep': '',
+        'blobs/b64.txt': 'AP8K\n',
+        'uqrp.json': JSON.stringify({
+          namespace: 'Shop',
+          ttl_seconds: 60,
+          types: { '.txt': 'text/markdown' },
+          settings: {
+            'x.flags.shop.v2': { ttl_seconds: 5, expires_in: 9 },
+            'b64.blobs.shop.v1': { encoding: 'base64' },
+          },
+        }),
+      },
+      (dir) => readDirectory(dir, undefined, 8),
+    );
+    assert.equal(read.namespace, 'shop');
+    const plain = { ttlSeconds: 60, expiresIn: null };
+    assert.deepEqual(Object.fromEntries(read.records.map(({ key, ...rest }) => [key, rest])), {
+      'dark-mode.flags.shop.v1': {
+        data: Buffer.from('{"on": true}\n'),
+        contentType: 'application/json',
+        ...plain,
+      },
+      'x.flags.shop.v2': {
+        data: Buffer.from('two'),
+        contentType: 'text/markdown',
+        ttlSeconds: 5,
+        expiresIn: 9,
+      },
+      'greeting.shop.v1': { data: Buffer.from('hello'), contentType: 'text/markdown', ...plain },
+      'a.b.flags.shop.v1': { data: octets, contentType: 'application/octet-stream', ...plain },
+      'readme.flags.shop.v1': { data: Buffer.from('x'), contentType: 'application/octet-stream', ...plain },
+      'b64.blobs.shop.v1': { data: Buffer.from([0, 255, 10]), contentType: 'text/markdown', ...plain },
+    });
+  });
+
+  it('tells every fault before anything is sent', () => {
+    assert.equal(
+      faultsOf({ 'flags/A.txt': '', 'flags/a.json': '' }),
+      'flags/a.json and flags/A.txt are the same key a.flags.shop.v1',
+    );
+    assert.equal(
+      faultsOf({ 'flags/a.txt': Buffer.alloc(LIMITS.recordData + 1) }),
+      `flags/a.txt has ${LIMITS.recordData + 1} bytes, and a record at most ${LIMITS.recordData}`,
+    );
+    assert.match(faultsOf({ 'flags/a_b.txt': '' }), /^flags\/a_b\.txt: its key a_b\.flags\.shop\.v1 /);
+    assert.match(faultsOf({ 'flags@2/a.txt': '' }), /^flags@2\/a\.txt: its key a\.flags\.shop\.2 /);
+    assert.equal(faultsOf({ 'a/b/c.txt': '' }), 'a/b is no file');
+    assert.equal(
+      faultsOf({ 'x.txt': '' }, (dir) => symlinkSync('x.txt', join(dir, 'y.txt'))),
+      'y.txt is a symbolic link',
+    );
+    assert.equal(
+      faultsOf({ 'uqrp.json': '{"settings": {"a.shop.v1": {"ttl_seconds": -1}}, "more": 1}', 'a.txt': '' }),
+      'uqrp.json: more is not a known field\nuqrp.json: settings of a.shop.v1 may have ttl_seconds, expires_in, and encoding "base64"',
+    );
+    assert.equal(
+      faultsOf({ 'uqrp.json': '{"settings": {"b.shop.v1": {}}}', 'a.txt': '' }),
+      'uqrp.json has settings of b.shop.v1, which has no file',
+    );
+    assert.equal(faultsOf({ 'uqrp.json': 'x', 'a.txt': '' }), 'uqrp.json is not a JSON object');
+    assert.throws(() => readDirectory('/nowhere/at/all', 'shop', 8), /cannot be read: ENOENT/);
+    withFiles({ 'a.txt': '' }, (dir) =>
+      assert.throws(() => readDirectory(dir, undefined, 8), /give --namespace/),
+    );
+  });
+});
+
+describe('differences of values', () => {
+  const of = (before: string, after: string, type = 'text/plain') =>
+    diffLines(Buffer.from(before), Buffer.from(after), type);
+
+  it('are lines of text, members of JSON, and sizes of octets', () => {
+    assert.deepEqual(of('a\nb\nc\n', 'a\nx\nc\n'), ['    a', '  - b', '  + x', '    c']);
+    assert.deepEqual(of('{"a":1,"b":2}', '{"a":1,"b":3}', 'application/json'), [
+      '    {',
+      '      "a": 1,',
+      '  -   "b": 2',
+      '  +   "b": 3',
+      '    }',
+    ]);
+    assert.deepEqual(diffLines(Buffer.from([255]), Buffer.from([254, 1]), 'text/plain'), [
+      '  (octets: 1 -> 2)',
+    ]);
+    assert.deepEqual(of('', 'x\u001b[2J'), ['  + x\\u{1b}[2J']);
+  });
+});

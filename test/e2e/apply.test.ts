@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { type Ended, runCli, settingsFor } from '../support/command.ts';
+import { type Account, account, startUqrp, type Uqrp } from '../support/server-process.ts';
+import { eventually } from './client.ts';
+
+describe('uqrp apply, promote and import --dry-run', () => {
+  let server: Uqrp;
+  let env: NodeJS.ProcessEnv;
+  let owner: Account;
+  let dir: string;
+
+  before(async () => {
+    dir = mkdtempSync(join(tmpdir(), 'uqrp-apply-'));
+    server = await startUqrp({ UQRP_WORKERS: '1' });
+    owner = account(server, 'apply@example.net', 'pro');
+    env = {
+      ...settingsFor(join(dir, 'none')),
+      UQRP_HTTP_PORT: String(server.ports.http),
+      UQRP_DNS_PORT: String(server.ports.dns),
+      UQRP_TOKEN: owner.token,
+    };
+    for (const name of ['shop', 'live']) {
+      await owner.call('POST', '/namespaces', { namespace: { name } });
+      server.cli(['namespace', 'public-read', name, 'on']);
+    }
+  });
+  after(async () => {
+    await server.remove();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  const run = (args: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<Ended> =>
+    runCli(args, { ...env, ...more });
+  const config = (): string => join(dir, 'config');
+  const file = (path: string, content: string): void => {
+    mkdirSync(dirname(join(config(), path)), { recursive: true });
+    writeFileSync(join(config(), path), content);
+  };
+  /** What DNS answers; null: nothing. */
+  const answered = async (key: string): Promise<string | null> => {
+    const read = await run(['read', key]);
+    return read.code === 0 ? read.out : null;
+  };
+  const writes = async (): Promise<number> => {
+    const { body } = await owner.call('GET', '/usage');
+    return (body as { writes: { hour: { used: number } } | null }).writes?.hour.used ?? 0;
+  };
+
+  it('shows the plan, writes it in one unit, and the second time nothing', async () => {
+    file('uqrp.json', '{"namespace": "shop"}');
+    file('flags/dark-mode.json', '{"on": true}');
+    file('flags/beta.txt', 'yes');
+    file('greeting.txt', 'hello');
+    const dry = await run(['apply', config(), '--diff']);
+    assert.deepEqual([dry.code, dry.errors], [0, '']);
+    assert.equal(
+      dry.out,
+      `${[
+        '+ beta.flags.shop.v1        3 bytes',
+        '  + yes',
+        '+ dark-mode.flags.shop.v1   12 bytes',
+        '  + {',
+        '  +   "on": true',
+        '  + }',
+        '+ greeting.shop.v1          5 bytes',
+        '  + hello',
+        '0 changed, 3 new, 0 to delete, 0 unchanged',
+      ].join('\n')}\n`,
+    );
+    assert.equal(await answered('greeting.shop.v1'), null);
+    assert.equal((await run(['apply', config(), '--check'])).code, 3);
+    const done = await run(['apply', config()]);
+    assert.deepEqual([done.code, done.errors], [0, '']);
+    await eventually(async () => (await answered('greeting.shop.v1')) === 'hello');
+    assert.equal(await answered('dark-mode.flags.shop.v1'), '{"on": true}');
+    const before = await writes();
+    const again = await run(['apply', config()]);
+    assert.deepEqual([again.code, again.out], [0, '0 changed, 0 new, 0 to delete, 3 unchanged\n']);
+    assert.equal(await writes(), before, 'no second write');
+    assert.equal((await run(['apply', config(), '--check'])).code, 0);
+  });
+
+  it('finds a change by hand, takes it back, and deletes what is gone', async () => {
+    await run(['put', 'greeting.shop.v1', 'by hand']);
+    await run(['put', 'old.flags.shop.v1', 'x']);
+    await run(['put', 'passing.flags.shop.v1', 'x', '--expires', '1h']);
+    await run(['put', 'other.things.shop.v1', 'x']);
+    const check = await run(['apply', config(), '--check', '--prune', '--json']);
+    assert.equal(check.code, 3);
+    assert.deepEqual(JSON.parse(check.out), {
+      changes: [
+        { kind: 'changed', key: 'greeting.shop.v1', bytes_before: 7, bytes_after: 5 },
+        { kind: 'deleted', key: 'old.flags.shop.v1', bytes_before: 1, bytes_after: null },
+      ],
+      changed: 1,
+      new: 0,
+      deleted: 1,
+      unchanged: 2,
+    });
+    const done = await run(['apply', config(), '--prune']);
+    assert.deepEqual([done.code, done.errors], [0, '']);
+    await eventually(async () => (await answered('greeting.shop.v1')) === 'hello');
+    assert.equal(await answered('old.flags.shop.v1'), null);
+    assert.equal(await answered('passing.flags.shop.v1'), 'x');
+    assert.equal(await answered('other.things.shop.v1'), 'x');
+    const bounded = await run(['apply', config(), '--prune', '--max-deletes', '0']);
+    assert.equal(bounded.code, 0, 'nothing to delete');
+  });
+
+  it('promotes a resource to another namespace', async () => {
+    const done = await run(['promote', 'shop', 'live', '--resource', 'flags']);
+    assert.deepEqual([done.code, done.errors], [0, '']);
+    await eventually(async () => (await answered('beta.flags.live.v1')) === 'yes');
+    assert.equal(await answered('greeting.live.v1'), null);
+    assert.equal(await answered('passing.flags.live.v1'), null);
+    const again = await run(['promote', 'shop', 'live', '--resource', 'flags', '--check']);
+    assert.deepEqual([again.code, again.out], [0, '0 changed, 0 new, 0 to delete, 2 unchanged\n']);
+  });
+
+  it('says what an import would do, and writes nothing', async () => {
+    const path = join(dir, 'shop.jsonl');
+    const lines = server.cli(['export', 'shop']).trimEnd().split('\n');
+    const [first, ...rest] = lines.map((line) => JSON.parse(line));
+    const more = [
+      { ...first, data: 'bmV3' },
+      ...rest,
+      { key: 'new.flags.shop.v1', data: '' },
+      { key: 'bad.flags.shop.v1', data: '?' },
+    ];
+    writeFileSync(path, more.map((record) => JSON.stringify(record)).join('\n'));
+    const dry = await runCli(['import', 'shop', path, '--dry-run', '--json'], settingsFor(server.dataDir));
+    assert.equal(dry.code, 1);
+    assert.deepEqual(JSON.parse(dry.out), {
+      namespace: 'shop',
+      new: 1,
+      replaced: 1,
+      unchanged: rest.length,
+      refused: 1,
+    });
+    assert.match(dry.errors, new RegExp(`^from line ${more.length}: data is not strict Base64`));
+    assert.equal(server.cli(['export', 'shop']).trimEnd().split('\n').length, lines.length);
+  });
+
+  it('says what is wrong, and what to do', async () => {
+    const without = await run(['apply', config()], { UQRP_TOKEN: '' });
+    assert.deepEqual(
+      [without.code, without.errors],
+      [2, 'set UQRP_TOKEN to an API key or a session token\n'],
+    );
+    file('flags/a_b.txt', '');
+    const fault = await run(['apply', config()]);
+    assert.equal(fault.code, 1);
+    assert.match(fault.errors, /a_b\.txt: its key a_b\.flags\.shop\.v1 /);
+    const missing = await run(['promote', 'shop', 'nowhere']);
+    assert.equal(missing.code, 1);
+    assert.match(missing.errors, /namespace that does not exist/);
+  });
+});
