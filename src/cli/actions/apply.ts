@@ -1,7 +1,6 @@
 import { LIMITS } from '../../base/limits.ts';
 import { decodeBase64 } from '../../protocol/encodings.ts';
 import type { JsonObject } from '../../protocol/input/fields.ts';
-import { diffLines } from '../apply/diff.ts';
 import { readDirectory } from '../apply/directory.ts';
 import {
   bulkOf,
@@ -15,6 +14,7 @@ import {
   type WantedRecord,
 } from '../apply/plan.ts';
 import { commandConfig } from '../context.ts';
+import { diffOf } from '../diff.ts';
 import { EXIT, escapeControls, InputError, print, UsageError } from '../output.ts';
 import { acceptedBody, acceptedList, openRest, type RestClient } from '../rest.ts';
 
@@ -163,11 +163,7 @@ function stepDiff(step: Step): readonly string[] {
   const nothing = Buffer.alloc(0);
   const before = step.kind === 'new' ? nothing : step.present.data;
   const after = step.kind === 'deleted' ? nothing : step.wanted.data;
-  return diffLines(
-    before,
-    after,
-    step.kind === 'deleted' ? step.present.contentType : step.wanted.contentType,
-  );
+  return diffOf(before, after).map((line) => `  ${line}`);
 }
 
 function planJson(plan: Plan): object {

@@ -5,7 +5,6 @@ import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { LIMITS } from '../../base/limits.ts';
 import { InputError } from '../output.ts';
-import { diffLines } from './diff.ts';
 import { readDirectory } from './directory.ts';
 
 function withFiles<T>(files: Readonly<Record<string, string | Buffer>>, run: (dir: string) => T): T {
@@ -113,25 +112,5 @@ describe('a directory of records', () => {
     withFiles({ 'a.txt': '' }, (dir) =>
       assert.throws(() => readDirectory(dir, undefined, 8), /give --namespace/),
     );
-  });
-});
-
-describe('differences of values', () => {
-  const of = (before: string, after: string, type = 'text/plain') =>
-    diffLines(Buffer.from(before), Buffer.from(after), type);
-
-  it('are lines of text, members of JSON, and sizes of octets', () => {
-    assert.deepEqual(of('a\nb\nc\n', 'a\nx\nc\n'), ['    a', '  - b', '  + x', '    c']);
-    assert.deepEqual(of('{"a":1,"b":2}', '{"a":1,"b":3}', 'application/json'), [
-      '    {',
-      '      "a": 1,',
-      '  -   "b": 2',
-      '  +   "b": 3',
-      '    }',
-    ]);
-    assert.deepEqual(diffLines(Buffer.from([255]), Buffer.from([254, 1]), 'text/plain'), [
-      '  (octets: 1 -> 2)',
-    ]);
-    assert.deepEqual(of('', 'x\u001b[2J'), ['  + x\\u{1b}[2J']);
   });
 });
