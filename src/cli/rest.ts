@@ -83,12 +83,13 @@ export interface NodeHas {
   readonly late: boolean;
 }
 
-/** Waits until the nodes have a write. @throws InputError */
+/** Waits until the nodes have a write. @param seq its place in the feed; null: the server did not tell. @throws InputError */
 export async function untilOnNodes(
   rest: RestClient,
-  seq: string,
+  seq: string | null,
   seconds: number,
 ): Promise<readonly NodeHas[]> {
+  if (seq === null) throw new InputError(`${rest.origin} does not tell where a write is`);
   const path = `/propagation?seq=${encodeURIComponent(seq)}&wait=${seconds}`;
   const reply = await rest.send('GET', path, { deadlineMs: seconds * 1000 + DEADLINE_MS });
   const { nodes } = acceptedBody(reply, rest.origin);

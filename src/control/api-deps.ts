@@ -6,8 +6,8 @@ import type { HasZoneLength } from './deps.ts';
 import type { HasHistoryKeys } from './history/keep.ts';
 import type { HasInvitationMail } from './organizations/invitations.ts';
 import type { HasChallenges } from './passkeys/webauthn.ts';
-import type { HasBilling, HasNodes } from './usage/rules.ts';
-
+import type { HasNodes } from './usage/propagation.ts';
+import type { HasBilling } from './usage/rules.ts';
 import type { WebhookDeps } from './webhooks/rules.ts';
 
 /** What the composition root knows of the server. */

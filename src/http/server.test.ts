@@ -80,7 +80,7 @@ describe('the API on a socket', () => {
       service: TEST_SERVICE,
       trustedProxies: [],
       billing: false,
-      nodes: () => [],
+      nodes: { list: () => [], onMoved: () => () => {} },
       positions: openPositions(aesGcmEncryption(randomBytes(32), random, 0)),
       encryption: aesGcmEncryption(randomBytes(32), random),
       organizations: false,

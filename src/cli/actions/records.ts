@@ -46,10 +46,15 @@ export async function putRecord(
   const rest = openRest(options.api, commandConfig(), token);
   const { record, seq } = await putOverRest(rest, body);
   const stored = { ...record, bytes: data.length };
-  const nodes = wait === null || seq === null ? null : await untilOnNodes(rest, seq, wait);
-  if (json) print(JSON.stringify(nodes === null ? stored : { ...stored, nodes }));
-  else print(storedLine(stored));
-  if (nodes !== null) tellNodes(nodes, json);
+  if (wait === null) return print(json ? JSON.stringify(stored) : storedLine(stored));
+  if (!json) print(storedLine(stored));
+  const nodes = await untilOnNodes(rest, seq, wait).catch((error: unknown) => {
+    throw error instanceof InputError
+      ? new InputError(`stored, but not known on which nodes: ${error.message}`)
+      : error;
+  });
+  if (json) print(JSON.stringify({ ...stored, nodes }));
+  tellNodes(nodes, json);
 }
 
 /** @throws InputError when a node has not got the write */

@@ -14,6 +14,7 @@ import { resourceSchema, TIME } from '../../protocol/input/schema.ts';
 import { foldCase, isLabel } from '../../protocol/names/labels.ts';
 import type { OwnChange } from '../../store/log/own-changes.ts';
 import type { Store } from '../../store/store.ts';
+import { readWait, waitParameter } from '../live/waits.ts';
 import { recordTag } from '../records/shapes.ts';
 import { epochTag, type Position, type Positions } from '../unit.ts';
 
@@ -103,10 +104,7 @@ export const CHANGE_STREAM_PARAMETERS = FILTER_PARAMETERS;
 
 export const PAGE_PARAMETERS = {
   ...FILTER_PARAMETERS,
-  wait: {
-    schema: { type: 'integer', minimum: 0, maximum: LIMITS.changesWaitS, default: 0 },
-    description: 'Seconds to wait for the first change where there is none yet',
-  },
+  wait: waitParameter(LIMITS.changesWaitS, 'Seconds to wait for the first change where there is none yet'),
   limit: limitParameter('Changes', LIMITS.changesPage, LIMITS.changesPageMax),
 } as const;
 
@@ -119,15 +117,11 @@ interface PageQuery extends ChangeQuery {
 /** @throws AppError 400 naming the unknown, repeated or invalid parameter */
 export function readPageQuery(positions: Positions, actor: Actor, query: QueryParameters): PageQuery {
   const values = readParameters(query, Object.keys(PAGE_PARAMETERS));
-  const { wait = '0', limit } = values;
-  const seconds = /^[0-9]{1,2}$/.test(wait) ? Number(wait) : Number.NaN;
-  if (!(seconds <= LIMITS.changesWaitS)) {
-    throw badParameter('wait', `is not a number from 0 to ${LIMITS.changesWaitS}`);
-  }
+  const { wait, limit } = values;
   return {
     ...changeQuery(positions, actor, values),
     limit: readLimit(limit, LIMITS.changesPage, LIMITS.changesPageMax),
-    waitMs: seconds * 1000,
+    waitMs: readWait(wait, LIMITS.changesWaitS),
   };
 }
 

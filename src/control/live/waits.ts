@@ -4,6 +4,19 @@ import { createPlaces } from '../../base/lifecycle/places.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Clock } from '../../base/time.ts';
 import { actorOf, requireRenewal } from '../../http/guard.ts';
+import { badParameter } from '../../protocol/input/query-parameters.ts';
+
+/** Description of a parameter `wait`. @param max seconds */
+export function waitParameter(max: number, description: string) {
+  return { schema: { type: 'integer', minimum: 0, maximum: max, default: 0 }, description } as const;
+}
+
+/** @param text of the parameter `wait`, seconds. @returns milliseconds. @throws AppError 400 */
+export function readWait(text: string | undefined, max: number): number {
+  const seconds = text === undefined || /^[0-9]{1,2}$/.test(text) ? Number(text ?? 0) : Number.NaN;
+  if (seconds <= max) return seconds * 1000;
+  throw badParameter('wait', `is not a number from 0 to ${max}`);
+}
 
 /** Requests that wait for something to happen. */
 export interface Waits {

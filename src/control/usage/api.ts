@@ -6,15 +6,12 @@ import type { QueryParameters } from '../../protocol/input/query-parameters.ts';
 import type { ApiDeps } from '../api-deps.ts';
 import type { HasWaits } from '../live/waits.ts';
 import {
+  openPropagation,
   PROPAGATION_PARAMETERS,
   PROPAGATION_SCHEMA,
-  propagationQuery,
-  readPropagation,
-  readUsage,
-  USAGE_SCHEMA,
-  untilApplied,
-  type WritesResource,
-} from './rules.ts';
+  readPropagationQuery,
+} from './propagation.ts';
+import { readUsage, USAGE_SCHEMA, type WritesResource } from './rules.ts';
 
 const ROUTES = describeRoutes('Usage', 'credential', {
   get: {
@@ -29,26 +26,27 @@ const ROUTES = describeRoutes('Usage', 'credential', {
     operationId: 'getPropagation',
     summary: 'Tells which DNS nodes have applied a write',
     description:
-      'A node of another process tells how far it is soon after its view has changed, once a second at most, and every five seconds; the node in this process is always known. `ms` is known for that one. With `wait` the answer comes when every node that is not late has the write, else with `applied` false at the end. A node of an earlier release tells every five seconds only.',
+      'A node of another process tells how far it is soon after its view has changed, once a second at most, and every five seconds; the node in this process is always known. `ms` is known for that one, and for another one while the write is the last that it has. With `wait` the answer comes when every node that is not late has the write, else with `applied` false at the end. A node of an earlier release tells every five seconds only.',
     query: PROPAGATION_PARAMETERS,
     responses: { 200: { description: 'Every node', schema: PROPAGATION_SCHEMA } },
   },
 });
 
 export function usageRoutes(app: FastifyInstance, deps: ApiDeps & HasWaits): void {
+  const propagation = openPropagation(deps);
   app.get('/usage', ROUTES.get, async (request) => {
     const actor = actorOf(request);
     return readUsage(deps, actor, await writesOf(deps.limiter, actor.customerId));
   });
   app.get('/propagation', ROUTES.propagation, async (request, reply) => {
     const query = request.query as QueryParameters;
-    const { position, waitMs } = propagationQuery(deps.positions, actorOf(request), query);
-    const now = await readPropagation(deps, position);
+    const { position, waitMs } = readPropagationQuery(deps.positions, actorOf(request), query);
+    let now = await propagation.read(position);
     if (now.applied) return now;
-    await deps.waits.during(request, reply, waitMs, (signal) =>
-      untilApplied(deps, position, deps.timers, signal),
-    );
-    return waitMs === 0 ? now : readPropagation(deps, position);
+    await deps.waits.during(request, reply, waitMs, async (signal) => {
+      now = await propagation.until(position, signal);
+    });
+    return now;
   });
 }
 

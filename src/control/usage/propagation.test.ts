@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
 import { limiterOf } from '../../../test/support/http/server-parts.ts';
 import {
@@ -11,13 +12,18 @@ import {
 } from '../../../test/support/http/world.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Store } from '../../store/store.ts';
-import type { NodeProgress } from './rules.ts';
+import type { NodeProgress } from './propagation.ts';
+
+async function eventually(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await sleep(5);
+}
 
 const seqOf = ({ headers }: Answer): string => String(headers['x-service-seq']);
 const FOREIGN = 'seq is not a value of X-Service-Seq of this account';
 
-async function ask(caller: Caller, seq: string): Promise<Json> {
-  const { status, json, text } = await caller.get(`/propagation?seq=${seq}`);
+async function ask(caller: Caller, seq: string, wait?: number): Promise<Json> {
+  const more = wait === undefined ? '' : `&wait=${wait}`;
+  const { status, json, text } = await caller.get(`/propagation?seq=${seq}${more}`);
   assert.equal(status, 200, text);
   return json;
 }
@@ -34,14 +40,29 @@ async function worldWithNodes(store: Store) {
     ...more,
   });
   let nodes: readonly NodeProgress[] = [];
-  const world = await openWorld(store, { nodes: () => nodes });
+  const listeners = new Set<() => void>();
+  const world = await openWorld(store, {
+    nodes: {
+      list: () => nodes,
+      onMoved(listener) {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+    },
+  });
   return {
     world,
     node,
     head: async (): Promise<number> => (await store.changes.bounds()).head,
     set: (next: readonly NodeProgress[]) => {
       nodes = next;
+      for (const listener of listeners) listener();
     },
+    /** As `set`; nobody is told. */
+    setQuietly: (next: readonly NodeProgress[]) => {
+      nodes = next;
+    },
+    listening: () => listeners.size,
   };
 }
 
@@ -133,44 +154,6 @@ apiScenarios('propagation', {
     await world.close();
   },
 
-  'with wait the answer comes once every node that is not late has the write, else at the end': async (
-    store,
-  ) => {
-    const { world, node, head, set } = await worldWithNodes(store);
-    const owner = await world.customer();
-    const { name } = await owner.namespace();
-    const before = await head();
-    const seq = seqOf(await owner.post('/records', { record: { key: `a.${name}.v1`, data: '' } }));
-    const late = node('late', { seq: 0, isLate: true });
-    set([node('one'), node('two', { seq: before }), late]);
-    let isAnswered = false;
-    const waiting = ask(owner, `${seq}&wait=30`).finally(() => {
-      isAnswered = true;
-    });
-    await new Promise((resolve) => setTimeout(resolve, 120));
-    assert.equal(isAnswered, false);
-    set([node('one', { seq: await head() }), node('two', { seq: await head() }), late]);
-    assert.deepEqual(
-      await waiting.then(({ applied, nodes }) => [applied, nodes.map((one: Json) => one.applied)]),
-      [true, [true, true, false]],
-    );
-    set([node('one', { seq: before })]);
-    assert.equal((await ask(owner, `${seq}&wait=1`)).applied, false);
-    // A cursor of the feed is a place too.
-    const { next } = (await owner.get('/changes')).json;
-    set([node('one', { seq: await head() })]);
-    assert.equal((await ask(owner, `${next}&wait=30`)).applied, true);
-    for (const wait of ['-1', '31', 'x', '']) {
-      assertFailure(
-        await owner.get(`/propagation?seq=${seq}&wait=${wait}`),
-        400,
-        'validation_error',
-        'wait is not a number from 0 to 30',
-      );
-    }
-    await world.close();
-  },
-
   'only its customer can use it, by session or key, and it tells no number': async (store) => {
     const { world, node, set } = await worldWithNodes(store);
     const [owner, other] = [await world.customer(), await world.customer()];
@@ -199,6 +182,130 @@ apiScenarios('propagation', {
     const again = seqOf(await owner.patch(`/records/${made.json.id}`, { record: { data: 'aGk=' } }));
     assert.notEqual(again.slice(0, 12), seq.slice(0, 12));
     await world.close();
+  },
+
+  'a request waits until every node that is not late has the write': async (store) => {
+    const { world, node, head, set, setQuietly, listening } = await worldWithNodes(store);
+    const owner = await world.customer();
+    const { name } = await owner.namespace();
+    const before = await head();
+    set([node('one', { seq: before }), node('two', { seq: before })]);
+    const seq = seqOf(await owner.post('/records', { record: { key: `a.${name}.v1`, data: '' } }));
+    const last = await head();
+    let isAnswered = false;
+    const waiting = ask(owner, seq, 30).finally(() => {
+      isAnswered = true;
+    });
+    await eventually(() => listening() === 1);
+    set([node('one', { seq: last }), node('two', { seq: before })]);
+    await sleep(50);
+    assert.equal(isAnswered, false);
+    set([node('one', { seq: last }), node('two', { seq: last })]);
+    assert.deepEqual((await waiting).applied, true);
+    assert.equal(listening(), 0);
+    // Another one, until the node that lacks it is late: nobody tells that.
+    const next = seqOf(await owner.post('/records', { record: { key: `b.${name}.v1`, data: '' } }));
+    const present = await head();
+    set([node('one', { seq: present }), node('two', { seq: last })]);
+    const again = ask(owner, next, 30);
+    await eventually(() => listening() === 1);
+    setQuietly([node('one', { seq: present }), node('two', { seq: last, isLate: true })]);
+    assert.deepEqual(
+      (await again).nodes.map(({ applied, late }: Json) => [applied, late]),
+      [
+        [true, false],
+        [false, true],
+      ],
+    );
+    await world.close();
+  },
+
+  'at the end of the time it tells which node lacks the write; a node without news does not end it': async (
+    store,
+  ) => {
+    const { world, node, head, set } = await worldWithNodes(store);
+    const owner = await world.customer();
+    const { name } = await owner.namespace();
+    set([node('one', { seq: await head() })]);
+    const seq = seqOf(await owner.post('/records', { record: { key: `a.${name}.v1`, data: '' } }));
+    const answer = await ask(owner, seq, 1);
+    assert.deepEqual(answer, {
+      applied: false,
+      nodes: [{ name: 'one', applied: false, ms: null, late: false }],
+    });
+    await world.close();
+  },
+
+  'cursors of the feed of changes are places too': async (store) => {
+    const { world, node, head, set } = await worldWithNodes(store);
+    const owner = await world.customer();
+    const { name } = await owner.namespace();
+    const since = (await owner.get('/changes')).json.next;
+    await owner.post('/records', { record: { key: `a.${name}.v1`, data: '' } });
+    const page = (await owner.get(`/changes?since=${since}`)).json;
+    const last = await head();
+    set([node('one', { seq: last - 1 })]);
+    assert.equal((await ask(owner, since)).applied, true);
+    for (const seq of [page.changes[0].cursor, page.next]) {
+      assert.equal((await ask(owner, seq)).applied, false);
+    }
+    set([node('one', { seq: last })]);
+    for (const seq of [page.changes[0].cursor, page.next]) {
+      assert.equal((await ask(owner, seq, 5)).applied, true);
+    }
+    await world.close();
+  },
+
+  'the wait has bounds; requests that wait for nodes count with those that wait for changes': async (
+    store,
+  ) => {
+    const { world, node, head, set } = await worldWithNodes(store);
+    const owner = await world.customer();
+    const { name } = await owner.namespace();
+    set([node('one', { seq: await head() })]);
+    const seq = seqOf(await owner.post('/records', { record: { key: `a.${name}.v1`, data: '' } }));
+    const last = await head();
+    const max = LIMITS.propagationWaitS;
+    for (const wait of [`${max + 1}`, '-1', '1.5', '', 'x', '030']) {
+      const answer = await owner.get(`/propagation?seq=${seq}&wait=${wait}`);
+      assertFailure(answer, 400, 'validation_error', `wait is not a number from 0 to ${max}`);
+    }
+    const { next } = (await owner.get('/changes')).json;
+    const waiting = [owner.get(`/changes?since=${next}&wait=30`)];
+    for (let i = 0; i < LIMITS.changeWaitsPerCustomer; i++) {
+      waiting.push(owner.get(`/propagation?seq=${seq}&wait=${max}`));
+    }
+    const refused = await Promise.race(waiting);
+    assertFailure(refused, 429, 'rate_limit_exceeded', 'Too many requests wait for changes');
+    assert.equal(refused.headers['retry-after'], '10');
+    assert.equal((await ask(owner, seq)).applied, false, 'who does not wait needs no place');
+    set([node('one', { seq: last })]);
+    assert.equal((await ask(owner, seq, max)).applied, true, 'nor who has not to wait');
+    const { id } = created(await owner.post('/records', { record: { key: `b.${name}.v1`, data: '' } }));
+    assert.ok(id);
+    const statuses = (await Promise.all(waiting)).map(({ status }) => status);
+    assert.deepEqual(statuses.toSorted(), [...Array.from({ length: 10 }, () => 200), 429]);
+    await world.close();
+  },
+
+  'a wait ends with its credential refused, and with the server': async (store) => {
+    const { world, node, head, set, listening } = await worldWithNodes(store);
+    const owner = await world.customer();
+    const { name } = await owner.namespace();
+    set([node('one', { seq: await head() })]);
+    const seq = seqOf(await owner.post('/records', { record: { key: `a.${name}.v1`, data: '' } }));
+    const key = await owner.key({ operations: ['read'], namespaces: [name] });
+    const waiting = key.get(`/propagation?seq=${seq}&wait=30`);
+    await eventually(() => listening() === 1);
+    await owner.del(`/api_keys/${key.id}`);
+    set([node('one', { seq: await head() })]);
+    assertFailure(await waiting, 401, 'authentication_error');
+    set([node('one', { seq: 0 })]);
+    const last = ask(owner, seq, 30);
+    await eventually(() => listening() === 1);
+    const closing = world.close();
+    assert.equal((await last).applied, false);
+    await closing;
   },
 
   'usage tells how much of the write budget is used, and when it is free again': async (store) => {

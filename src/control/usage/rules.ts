@@ -1,8 +1,6 @@
-import type { Timers } from '../../base/lifecycle/timers.ts';
 import { LIMITS, TIERS } from '../../base/limits.ts';
 import { formatTime } from '../../base/time.ts';
 import { type Actor, reaches } from '../../http/actor.ts';
-import { badParameter, type QueryParameters, readParameters } from '../../protocol/input/query-parameters.ts';
 import { arrayOf, COUNT, resourceSchema, TIME } from '../../protocol/input/schema.ts';
 import { countApiKeys } from '../../store/api-keys.ts';
 import { listNamespaces, type NamespaceRow } from '../../store/namespaces.ts';
@@ -10,7 +8,6 @@ import { sumDeletedUsage, sumUsage } from '../../store/usage.ts';
 import { countVersions } from '../../store/versions.ts';
 import { listWebhooks } from '../../store/webhooks/webhooks.ts';
 import type { HasClock, HasStore } from '../deps.ts';
-import { epochTag, type Position, type Positions } from '../unit.ts';
 import { namespacesOf, withinReach } from '../webhooks/shapes.ts';
 
 /** Part of the allowance, in percent, from which on the state is `near`. */
@@ -200,122 +197,4 @@ async function readMetered(
 
 function spanOf({ since, until }: Period): Span {
   return { since: formatTime(since), until: formatTime(until) };
-}
-
-/** How far one node is. */
-export interface NodeProgress {
-  readonly name: string;
-  /** Last change in its view, and the database that the view is of; null: not known. */
-  readonly seq: number | null;
-  readonly epoch: string | null;
-  /** It has not been heard of for 15 seconds. */
-  readonly isLate: boolean;
-  /** When its view got a change, milliseconds since the epoch; null: not known. */
-  appliedAt(seq: number): number | null;
-}
-
-export interface HasNodes {
-  /** The edge in this process, and the nodes of the feed as far as this process hears of them. */
-  readonly nodes: () => readonly NodeProgress[];
-  readonly positions: Positions;
-}
-
-type PropagationResource = Awaited<ReturnType<typeof readPropagation>>;
-
-export const PROPAGATION_SCHEMA = resourceSchema<PropagationResource>('Propagation', {
-  applied: { type: 'boolean', description: 'Whether every node that is not late has the write' },
-  nodes: arrayOf(
-    resourceSchema<PropagationResource['nodes'][number]>('NodePropagation', {
-      name: { type: 'string', examples: ['fra1'] },
-      applied: { type: 'boolean', description: 'Whether its answers show the write' },
-      ms: {
-        type: ['integer', 'null'],
-        minimum: 0,
-        description: 'From the begin of the write until the node had it; null: not known',
-        examples: [31],
-      },
-      late: { type: 'boolean', description: 'The node has not told how it is for 15 seconds' },
-    }),
-    { description: 'Empty: no node is known to this process' },
-  ),
-});
-
-export const PROPAGATION_PARAMETERS = {
-  seq: {
-    schema: { type: 'string', examples: ['AW9wYXF1ZQ'] },
-    description: 'Value of `X-Service-Seq` in the answer to a write, or a cursor of `GET /changes`',
-    required: true,
-  },
-  wait: {
-    schema: { type: 'integer', minimum: 0, maximum: LIMITS.propagationWaitS, default: 0 },
-    description: 'Seconds to wait until every node that is not late has the write',
-  },
-} as const;
-
-interface PropagationQuery {
-  readonly position: Position;
-  /** Milliseconds. */
-  readonly waitMs: number;
-}
-
-/** @throws AppError 400 for anything but a position of this customer */
-export function propagationQuery(
-  positions: Positions,
-  { customerId }: Actor,
-  query: QueryParameters,
-): PropagationQuery {
-  const { seq: text, wait = '0' } = readParameters(query, Object.keys(PROPAGATION_PARAMETERS));
-  if (text === undefined) throw badParameter('seq', 'is required');
-  const position = positions.read(customerId, text);
-  if (position === null) throw badParameter('seq', 'is not a value of X-Service-Seq of this account');
-  const seconds = /^[0-9]{1,2}$/.test(wait) ? Number(wait) : Number.NaN;
-  if (!(seconds <= LIMITS.propagationWaitS)) {
-    throw badParameter('wait', `is not a number from 0 to ${LIMITS.propagationWaitS}`);
-  }
-  return { position, waitMs: seconds * 1000 };
-}
-
-/** Where a write is now. */
-export async function readPropagation({ store, nodes }: HasStore & HasNodes, position: Position) {
-  const { epoch } = await store.changes.bounds();
-  const isOther = position.epoch !== '' && position.epoch !== epochTag(epoch);
-  const all = nodes().map((node) => {
-    const applied = !isOther && node.epoch === epoch && node.seq !== null && node.seq >= position.seq;
-    const at = applied ? node.appliedAt(position.seq) : null;
-    return {
-      name: node.name,
-      applied,
-      ms: at === null ? null : Math.max(0, at - position.at),
-      late: node.isLate,
-    };
-  });
-  const heard = all.filter(({ late }) => !late);
-  return { applied: heard.length > 0 && heard.every(({ applied }) => applied), nodes: all };
-}
-
-/** Milliseconds between two looks at the nodes, which is all in memory. */
-const LOOK_MS = 50;
-
-/** Resolves when every node that is not late has the write, or the signal aborts. */
-export async function untilApplied(
-  { nodes }: HasNodes,
-  { seq }: Position,
-  timers: Timers,
-  signal: AbortSignal,
-): Promise<void> {
-  const isApplied = (): boolean => {
-    const heard = nodes().filter(({ isLate }) => !isLate);
-    return heard.length > 0 && heard.every((node) => node.seq !== null && node.seq >= seq);
-  };
-  while (!signal.aborted && !isApplied()) {
-    await new Promise<void>((resolve) => {
-      const done = (): void => {
-        cancel();
-        signal.removeEventListener('abort', done);
-        resolve();
-      };
-      const cancel = timers.after(LOOK_MS, done);
-      signal.addEventListener('abort', done, { once: true });
-    });
-  }
 }

@@ -19,6 +19,7 @@ const STATE: NodeState = {
   boot: 'a1',
   version: '1.2.3',
   seq: 42,
+  seqSeconds: 0.25,
   epoch: 'epoch',
   lag: { changes: 3, seconds: 0.5 },
   heartbeatSeconds: 0.2,
@@ -93,8 +94,8 @@ describe('states of nodes', () => {
     node.tell('state', STATE);
     await arrived();
     assert.deepEqual(states.list(), [
-      { name: 'node1', state: STATE, seconds: 0, late: false },
-      { name: 'node2', state: null, seconds: 0, late: false },
+      { name: 'node1', state: STATE, appliedAt: NOW - 250, seconds: 0, late: false },
+      { name: 'node2', state: null, appliedAt: null, seconds: 0, late: false },
     ]);
     pass(15_000);
     assert.deepEqual(
@@ -234,7 +235,7 @@ describe('states of nodes', () => {
     assert.equal(await told(1), 1);
     reports.moved();
     reports.moved();
-    assert.equal(await told(1_099), 0);
+    assert.equal(await told(999), 0);
     assert.equal(await told(1), 1);
     // Nothing moved: the next is that of every five seconds.
     assert.equal(await told(2_000), 0);
@@ -244,6 +245,20 @@ describe('states of nodes', () => {
     await reports.stop();
     assert.equal(await told(10_000), 0);
     assert.deepEqual(timers.pending(), []);
+  });
+
+  it('a state of a release that does not tell when its view moved is taken', async () => {
+    const { node, states, arrived, refused } = world();
+    const heard: number[] = [];
+    const stop = states.onHeard(() => heard.push(states.list()[0]!.state!.seq));
+    const { seqSeconds: _, ...older } = STATE;
+    node.tell('state', older);
+    await arrived();
+    assert.deepEqual(states.list()[0]!.state, { ...STATE, seqSeconds: null });
+    stop();
+    node.tell('state', { ...STATE, seq: 43 });
+    await arrived();
+    assert.deepEqual([heard, refused.length], [[STATE.seq], 1]);
   });
 
   it('the keys of nodes are those in the file now', async () => {

@@ -13,6 +13,8 @@ export interface NodeReport {
   readonly name: string;
   /** Null: not heard of since this process started. */
   readonly state: NodeState | null;
+  /** When its view got `state.seq`, milliseconds since the epoch by this process's clock, plus the way of the message; null: not known. */
+  readonly appliedAt: number | null;
   /** Since the state came, or since this process started. */
   readonly seconds: number;
   /** No state for 15 seconds. */
@@ -31,6 +33,8 @@ export function isNodeBehind(
 export interface NodeStates {
   /** The nodes of the feed at present, in their order: removed ones are not among them. */
   list(): readonly NodeReport[];
+  /** @param listener called after a state was heard. @returns ends it */
+  onHeard(listener: () => void): () => void;
   stop(): void;
 }
 
@@ -41,7 +45,7 @@ interface NodeStatesOptions {
 }
 
 const LATE_MS = 15_000;
-/** A node tells its state every five seconds, at each connection, and when keys come. More is not even decrypted. */
+/** A node tells its state every five seconds, at each connection, when keys come, and once a second while its view moves. More is not even decrypted. */
 const RATE = { perSecond: 2, burst: 40 } as const;
 /** Former starts of a node whose states are refused when they come again. */
 const BOOTS_KEPT = 16;
@@ -60,6 +64,7 @@ export function collectNodeStates({ end, names }: NodeStatesOptions): NodeStates
   const startedAt = clock();
   const rate = createRequestRate(RATE, clock);
   const heard = new Map<string, Heard>();
+  const listeners = new Set<() => void>();
 
   const stop = bus.subscribe(subjectOf('state', '*'), (message) => {
     try {
@@ -67,6 +72,7 @@ export function collectNodeStates({ end, names }: NodeStatesOptions): NodeStates
       if (!rate.admits(told.from)) return;
       const state = nodeStateOf(jsonUnderKey(told, end.ring()));
       heard.set(told.from, next(heard.get(told.from), state, told.at, clock()));
+      for (const listener of listeners) listener();
     } catch (error) {
       if (error instanceof FeedRefusedError) onRefused?.(error.reason);
       else onError?.(error);
@@ -81,13 +87,24 @@ export function collectNodeStates({ end, names }: NodeStatesOptions): NodeStates
 
   return {
     list,
+    onHeard(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
     stop,
   };
 }
 
 function reportOf(name: string, found: Heard | undefined, startedAt: number, clock: Clock): NodeReport {
   const silentMs = Math.max(0, clock() - (found?.heardAt ?? startedAt));
-  return { name, state: found?.state ?? null, seconds: silentMs / 1000, late: silentMs > LATE_MS };
+  const seqSeconds = found?.state.seqSeconds ?? null;
+  return {
+    name,
+    state: found?.state ?? null,
+    appliedAt: seqSeconds === null ? null : found!.heardAt - Math.round(seqSeconds * 1000),
+    seconds: silentMs / 1000,
+    late: silentMs > LATE_MS,
+  };
 }
 
 /**
@@ -105,7 +122,7 @@ function next(last: Heard | undefined, state: NodeState, at: number, heardAt: nu
   return { state, at, heardAt, formerBoots };
 }
 
-/** How a node is: what it tells control every five seconds. */
+/** How a node is: what it tells control every five seconds, and soon after its view moved. */
 
 export interface NodeState {
   /** Differs at every start of the node. */
@@ -113,6 +130,8 @@ export interface NodeState {
   readonly version: string;
   /** Last change in its view, and the database that the view is of; null: of none yet. */
   readonly seq: number;
+  /** Since the view has `seq`; null: not known. */
+  readonly seqSeconds: number | null;
   readonly epoch: string | null;
   readonly lag: { readonly changes: number; readonly seconds: number };
   /** Since the last heartbeat that was verified; null: none since the start. */
@@ -133,14 +152,26 @@ const TAGS_MAX = 16;
 
 /** @throws FeedRefusedError `format` for anything but a state: an unknown member is left out */
 function nodeStateOf(body: unknown): NodeState {
-  const { boot, version, seq, epoch, lag, heartbeatSeconds, stale, keyTags, viewSeconds, spoolOctets } =
-    objectOf(body);
+  const {
+    boot,
+    version,
+    seq,
+    seqSeconds = null,
+    epoch,
+    lag,
+    heartbeatSeconds,
+    stale,
+    keyTags,
+    viewSeconds,
+    spoolOctets,
+  } = objectOf(body);
   const { changes, seconds } = objectOf(lag);
   if (typeof stale !== 'boolean') throw new FeedRefusedError('format');
   return {
     boot: textOf(boot),
     version: textOf(version),
     seq: countOf(seq),
+    seqSeconds: seqSeconds === null ? null : secondsOf(seqSeconds),
     epoch: epoch === null ? null : textOf(epoch),
     lag: { changes: countOf(changes), seconds: secondsOf(seconds) },
     heartbeatSeconds: heartbeatSeconds === null ? null : secondsOf(heartbeatSeconds),
@@ -221,33 +252,29 @@ export function startStateReports(options: StateReportsOptions): StateReports {
   const stopKeys = onKeys(tell);
   tell();
   const reports = every({ ms: STATE_MS, task: tell, onError, timers });
+  /** Cancels what comes next for moves; null: nothing does. */
   let cancel: (() => void) | null = null;
-  /** Whether the second after a report is not over, and whether the view has moved in it. */
-  let isResting = false;
-  let isDue = false;
+  let hasMoved = false;
 
-  function afterRest(): void {
-    isResting = false;
+  function tellMoves(): void {
     cancel = null;
-    if (isDue) moved();
-  }
-
-  function moved(): void {
-    isDue = true;
-    if (isResting || cancel !== null) return;
-    cancel = soon.after(MOVED_MS, () => {
-      isDue = false;
-      isResting = true;
+    if (!hasMoved) return;
+    hasMoved = false;
+    cancel = soon.after(BETWEEN_MOVES_MS, tellMoves);
+    try {
       tell();
-      cancel = soon.after(BETWEEN_MOVES_MS, afterRest);
-    });
+    } catch (error) {
+      onError(error);
+    }
   }
 
   return {
-    moved,
+    moved() {
+      hasMoved = true;
+      cancel ??= soon.after(MOVED_MS, tellMoves);
+    },
     async stop() {
       cancel?.();
-      isResting = true;
       cancel = (): void => {};
       stopListening();
       stopKeys();

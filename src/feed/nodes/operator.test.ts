@@ -62,8 +62,8 @@ describe('the status that control tells', () => {
     const { process, rpc, settled, pass } = world();
     process(() => null);
     assert.deepEqual(await settled(askNodes(rpc())), [
-      { name: 'node1', state: null, seconds: 0, late: false },
-      { name: 'node2', state: null, seconds: 0, late: false },
+      { name: 'node1', state: null, appliedAt: null, seconds: 0, late: false },
+      { name: 'node2', state: null, appliedAt: null, seconds: 0, late: false },
     ]);
     pass(15_001);
     assert.ok((await settled(askNodes(rpc()))).every(({ late }) => late));

@@ -8,7 +8,7 @@ import { closeAll } from '../../base/lifecycle/close.ts';
 import { createReportLimits } from '../../base/lifecycle/report-limits.ts';
 import { aesGcmEncryption, type SecretEncryption } from '../../base/seal.ts';
 import type { Clock } from '../../base/time.ts';
-import type { NodeProgress } from '../../control/usage/rules.ts';
+import type { NodeProgress, Nodes } from '../../control/usage/propagation.ts';
 import { withNodeBudgets } from '../../feed/bus/node-budgets.ts';
 import { startKeyService, startSecretsService } from '../../feed/keys/control-keys.ts';
 import type { HourlyKey } from '../../feed/keys/hourly-keys.ts';
@@ -186,7 +186,7 @@ export interface ControlFeedOptions {
 export interface ControlFeed {
   now(): FeedNow;
   /** How far each node is, as it told last. */
-  nodes(): readonly NodeProgress[];
+  readonly nodes: Nodes;
   /** Nodes that have not reported this signing key, or are late. */
   nodesBehind(zone: string, keyTag: number): number;
   stop(): Promise<void>;
@@ -292,7 +292,10 @@ export async function openControlFeed(options: ControlFeedOptions): Promise<Cont
         },
       };
     },
-    nodes: () => exchange.states.list().map(progressOf),
+    nodes: {
+      list: () => exchange.states.list().map(progressOf),
+      onMoved: (listener) => exchange.states.onHeard(listener),
+    },
     nodesBehind: (zone, keyTag) =>
       exchange.states.list().filter((node) => isNodeBehind(node, zone, keyTag)).length,
     stop: () =>
@@ -310,10 +313,10 @@ export async function openControlFeed(options: ControlFeedOptions): Promise<Cont
   };
 }
 
-function progressOf({ name, state, late }: NodeReport): NodeProgress {
+function progressOf({ name, state, appliedAt, late }: NodeReport): NodeProgress {
   const { seq, epoch } = state ?? { seq: null, epoch: null };
-  // A node does not tell when it applied what.
-  return { name, seq, epoch, isLate: late, appliedAt: () => null };
+  // A node tells when it got its last change, and not when it got those before.
+  return { name, seq, epoch, isLate: late, appliedAt: (asked) => (asked === seq ? appliedAt : null) };
 }
 
 /** `nodes.json` stands beside the credentials of control. @throws ConfigError when it cannot be used */

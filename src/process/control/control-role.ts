@@ -27,7 +27,7 @@ import { openChallenges, sweepChallenges } from '../../control/passkeys/challeng
 import { startSweeper } from '../../control/records/expiry.ts';
 import { sharedLimiter } from '../../control/shared-limiter.ts';
 import { openPositions, SWEEP_EVERY, sweepAnswers } from '../../control/unit.ts';
-import type { NodeProgress } from '../../control/usage/rules.ts';
+import type { Nodes } from '../../control/usage/propagation.ts';
 import { oldestDueSeconds } from '../../control/webhooks/dispatcher.ts';
 import { runWebhookLoops } from '../../control/webhooks/loops.ts';
 import { createSendAttempt } from '../../control/webhooks/send-attempt.ts';
@@ -73,7 +73,7 @@ export interface ControlRoleOptions {
   readonly dns:
     | ((request: IncomingMessage, response: ServerResponse, address: string) => string | null)
     | null;
-  readonly nodes: () => readonly NodeProgress[];
+  readonly nodes: Nodes;
   readonly metrics: Pick<Metrics, 'http' | 'swept' | 'webhooks'>;
   readonly freeMemory: FreeMemory;
 }

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { type CloseStep, unlessCancelled } from '../../base/lifecycle/close.ts';
 import { createReportLimits } from '../../base/lifecycle/report-limits.ts';
 import type { Clock } from '../../base/time.ts';
-import type { NodeProgress } from '../../control/usage/rules.ts';
+import type { NodeProgress, Nodes } from '../../control/usage/propagation.ts';
 import { ENCRYPTION_KEY } from '../../dns/dnssec/key-files.ts';
 import type { NodeKeys } from '../../feed/ports/node-keys.ts';
 import type { Config } from '../../ops/config/config.ts';
@@ -78,12 +78,26 @@ export async function openControlSide(
   opened.push(() => store.close());
   if (hasWaited) log.event('store.state', { state: 'up' });
   const { zoneKeys, nodeKeys } = await openKeys(store, secret, options);
-  const upstream = upstreamOf(store, { config, nodeKeys, clock, counts });
+  const ownMoves = new Set<() => void>();
+  const moved = (): void => {
+    for (const listener of ownMoves) listener();
+  };
+  const upstream = upstreamOf(store, { config, nodeKeys, clock, counts, moved });
   const sending = await openFeed(store, { secret, nodeKeys }, options, opened);
   const feed = sending?.feed ?? null;
-  const nodes = (): NodeProgress[] => {
-    const own = ownNode();
-    return [...(own === null ? [] : [own]), ...(feed?.nodes() ?? [])];
+  const nodes: Nodes = {
+    list() {
+      const own = ownNode();
+      return [...(own === null ? [] : [own]), ...(feed?.nodes.list() ?? [])];
+    },
+    onMoved(listener) {
+      ownMoves.add(listener);
+      const stop = feed?.nodes.onMoved(listener);
+      return () => {
+        ownMoves.delete(listener);
+        stop?.();
+      };
+    },
   };
   const rollover = startRollover(zoneKeys, feed, options);
   opened.push(() => rollover.stop());
@@ -148,15 +162,17 @@ interface UpstreamOptions {
   readonly nodeKeys: NodeKeys;
   readonly clock: Clock;
   readonly counts: boolean;
+  readonly moved: () => void;
 }
 
 /** Reads and writes the store in process. */
-function upstreamOf(store: Store, { config, nodeKeys, clock, counts }: UpstreamOptions): EdgeUpstream {
+function upstreamOf(store: Store, { config, nodeKeys, clock, counts, moved }: UpstreamOptions): EdgeUpstream {
   return {
     source: config.sync ? store.changes : null,
     nodeKeys,
     providers: null,
     accounting: counts ? { usage: usageSink(store, clock), queryLog: queryLogSink(store, clock) } : null,
+    moved,
   };
 }
 

@@ -224,7 +224,7 @@ function secretOf({ credentials }: NodeFeed): Secret {
 /** What the edge role knows of itself. */
 export type EdgeReport = Pick<
   NodeState,
-  'seq' | 'epoch' | 'lag' | 'stale' | 'keyTags' | 'viewSeconds' | 'spoolOctets'
+  'seq' | 'seqSeconds' | 'epoch' | 'lag' | 'stale' | 'keyTags' | 'viewSeconds' | 'spoolOctets'
 >;
 
 export interface EdgeExchangeOptions {
@@ -250,6 +250,7 @@ export interface EdgeExchange {
 const BOOT_OCTETS = 8;
 const NOTHING: EdgeReport = {
   seq: 0,
+  seqSeconds: null,
   epoch: null,
   lag: { changes: 0, seconds: 0 },
   stale: true,

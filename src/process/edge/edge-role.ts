@@ -232,8 +232,11 @@ async function open(options: EdgeRoleOptions, opened: Opened): Promise<Omit<Edge
     lag: () => follower?.lag() ?? null,
     report() {
       const { seq, seconds } = follower?.lag() ?? { seq: 0, seconds: 0 };
+      const cursor = view.cursor() ?? 0;
+      const appliedAt = applied.at(cursor);
       return {
-        seq: view.cursor() ?? 0,
+        seq: cursor,
+        seqSeconds: appliedAt === null ? null : Math.max(0, clock() - appliedAt) / 1000,
         epoch: view.epoch(),
         lag: { changes: seq, seconds },
         stale: follower?.isStale() ?? true,

@@ -181,7 +181,7 @@ export async function openWorld(shared: Store, options: WorldOptions = {}): Prom
     trustedProxies: options.trustedProxies ?? [],
     ...(options.serveOther && { serveOther: options.serveOther }),
     billing: options.billing ?? false,
-    nodes: options.nodes ?? (() => []),
+    nodes: options.nodes ?? { list: () => [], onMoved: () => () => {} },
     positions: openPositions(aesGcmEncryption(createHash('sha256').update('positions').digest(), random, 0)),
     observe: (observation) => observations.push(observation),
     onError: (error) => errors.push(error),
