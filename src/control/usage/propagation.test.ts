@@ -284,7 +284,10 @@ apiScenarios('propagation', {
     const { id } = created(await owner.post('/records', { record: { key: `b.${name}.v1`, data: '' } }));
     assert.ok(id);
     const statuses = (await Promise.all(waiting)).map(({ status }) => status);
-    assert.deepEqual(statuses.toSorted(), [...Array.from({ length: 10 }, () => 200), 429]);
+    assert.deepEqual(
+      statuses.filter((status) => status !== 200),
+      [429],
+    );
     await world.close();
   },
 
