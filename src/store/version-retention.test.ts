@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { onEachEngine } from '../../test/support/store/engines.ts';
+import { type Home, settle, withStore } from '../../test/support/store/fixtures.ts';
+import { query } from '../../test/support/store/rows.ts';
+import type { Store } from './store.ts';
+import { pruneVersions } from './version-retention.ts';
+import { addVersions, endHistory, insertHistory, type KeptVersion } from './versions.ts';
+
+const { signal } = new AbortController();
+
+function rowOf(history_id: number, i: number): KeptVersion {
+  return {
+    history_id,
+    key: `k${i}.doc.acme.v1`,
+    version: 1,
+    cause: 'write',
+    valid_from: 1,
+    valid_to: 2,
+    write_seq: i,
+    write_rows: 1,
+    content_type: 'text/plain',
+    ttl_seconds: 1,
+    expires_at: null,
+    octets: 1,
+    data: Buffer.of(1),
+  };
+}
+
+async function begin(
+  store: Store,
+  { namespaceId, customerId }: Home,
+  id: number,
+  rows: number,
+): Promise<void> {
+  await store.write(async (tx) => {
+    const history = { id, namespace_id: namespaceId, customer_id: customerId, whole_since: 1 };
+    await insertHistory(tx, history, Buffer.of(7));
+    const versions = Array.from({ length: rows }, (_, i) => rowOf(id, i));
+    await addVersions(tx, id, versions, new Map());
+  });
+}
+
+const count = async (store: Store, table: string): Promise<number> =>
+  Number((await query<{ n: number }>(store.read, `select count(*) as n from ${table}`))[0]?.n);
+
+onEachEngine((create) => {
+  describe('the end of a history', () => {
+    it('destroys its key at once; the rows follow in rounds of bounded work', () =>
+      withStore(create, async (store) => {
+        const home = await settle(store);
+        await begin(store, home, 1, 10_250);
+        await begin(store, home, 2, 1);
+        await store.write((tx) => endHistory(tx, 1));
+        assert.deepEqual(await query(store.read, 'select history_id from history_keys'), [{ history_id: 2 }]);
+        await store.scrub();
+        assert.equal(await pruneVersions(store, 3, signal), true);
+        assert.equal(await count(store, 'record_versions'), 251);
+        assert.equal(await pruneVersions(store, 3, signal), false);
+        assert.deepEqual(await query(store.read, 'select id, versions from histories'), [
+          { id: 2, versions: 1 },
+        ]);
+        assert.equal(await count(store, 'record_versions'), 1);
+      }));
+
+    it('on PostgreSQL rewrites the table of keys before it forgets the history', () =>
+      withStore(create, async (store) => {
+        if (store.engine !== 'postgres') return;
+        const home = await settle(store);
+        await begin(store, home, 1, 1);
+        const file = () => query(store.read, "select pg_relation_filenode('history_keys') as file");
+        const before = await file();
+        await store.scrub();
+        assert.deepEqual(await file(), before);
+        await store.write((tx) => endHistory(tx, 1));
+        await pruneVersions(store, 3, signal);
+        assert.equal(await count(store, 'histories'), 1);
+        await store.scrub();
+        assert.notDeepEqual(await file(), before);
+        await pruneVersions(store, 3, signal);
+        assert.equal(await count(store, 'histories'), 0);
+      }));
+  });
+});
