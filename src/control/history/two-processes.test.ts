@@ -47,8 +47,8 @@ onEachEngine((create) => {
           versions.map(({ version }, i) => getVersion(both[i % 2]!, actor, id, version)),
         );
         assert.deepEqual(
-          found.map(({ data }) => data).sort(),
-          Array.from({ length: 61 }, (_, i) => dataOf(i)).sort(),
+          new Set(found.map(({ data }) => data)),
+          new Set(Array.from({ length: 61 }, (_, i) => dataOf(i))),
         );
         for (const [i, { valid_from }] of versions.entries()) {
           if (i > 0) assert.equal(versions[i]!.valid_to, versions[i - 1]!.valid_from, valid_from);
