@@ -5,6 +5,9 @@ import { ENVIRONMENT } from './env.ts';
 
 const DOCS = new URL('../../../docs/', import.meta.url);
 
+/** What the command of `uqrp watch --exec` finds in its environment (`cli/actions/watch.ts`). */
+const GIVEN = ['UQRP_EVENT', 'UQRP_KEY', 'UQRP_NAMESPACE', 'UQRP_ETAG', 'UQRP_CURSOR'];
+
 it('documents name no variable that does not exist', () => {
   const pages = readdirSync(DOCS, { recursive: true })
     .map(String)
@@ -12,6 +15,6 @@ it('documents name no variable that does not exist', () => {
   for (const page of pages) {
     const text = readFileSync(new URL(page, DOCS), 'utf8');
     for (const [name] of text.matchAll(/\bUQRP_[A-Z_]+\b/g))
-      assert.ok(name in ENVIRONMENT, `${name} in ${page}`);
+      assert.ok(name in ENVIRONMENT || GIVEN.includes(name), `${name} in ${page}`);
   }
 });
