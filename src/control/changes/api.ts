@@ -4,6 +4,7 @@ import { actorOf } from '../../http/guard.ts';
 import { describeRoutes } from '../../http/openapi/operation.ts';
 import type { QueryParameters } from '../../protocol/input/query-parameters.ts';
 import { arrayOf, resourceSchema, type Schema } from '../../protocol/input/schema.ts';
+import { changesAfter } from '../../store/log/own-changes.ts';
 import type { Store } from '../../store/store.ts';
 import type { ApiDeps } from '../api-deps.ts';
 import { type LiveReader, type LiveSource, openLiveReader } from '../live/reader.ts';
@@ -21,7 +22,7 @@ import {
   PAGE_PARAMETERS,
   readPageQuery,
   readStreamQuery,
-  rowOfChange,
+  rowOfOwn,
 } from './rows.ts';
 import { changeSender, createTurns } from './sender.ts';
 
@@ -165,18 +166,17 @@ const SPAN = 500;
 
 type OwnedRow = FeedRow & { readonly owner: string };
 
-/** The change log as the live reader follows it. What this process has just written is not read again. */
-function changesOf({ changes }: Store): LiveSource<OwnedRow> {
+/** The change log as the live reader follows it. */
+function changesOf({ changes, read }: Store): LiveSource<OwnedRow> {
   return {
     listen: (wake) => changes.onChange(wake),
     last: async () => (await changes.bounds()).head,
     async read({ customers, after, last }) {
-      const read = await changes.since(after, SPAN);
-      const rows = read.flatMap((change) => {
-        const { owner } = change;
-        return owner !== null && customers.has(owner) ? [{ ...rowOfChange(change), owner }] : [];
-      });
-      const end = read.at(-1)?.seq ?? last;
+      const found = await changesAfter(read, after, SPAN);
+      const rows = found.flatMap(({ owner, ...change }) =>
+        owner !== null && customers.has(owner) ? [{ ...rowOfOwn(change), owner }] : [],
+      );
+      const end = found.at(-1)?.seq ?? last;
       return { rows, end: end < last ? end : null };
     },
     customerOf: (row) => row.owner,

@@ -2,7 +2,7 @@ import { AppError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { formatTime } from '../../base/time.ts';
 import { type Actor, reaches } from '../../http/actor.ts';
-import type { Change, ChangeCause } from '../../protocol/change.ts';
+import type { ChangeCause } from '../../protocol/change.ts';
 import {
   badParameter,
   limitParameter,
@@ -174,12 +174,6 @@ export function rowOfOwn({ body, ...row }: OwnChange): FeedRow {
   const { updatedAt = null } =
     row.type === 'record.upserted' ? (JSON.parse(body) as { updatedAt?: number }) : {};
   return { ...row, updatedAt };
-}
-
-export function rowOfChange(change: Change): FeedRow {
-  const { seq, at, cause, type, namespace } = change;
-  const { key = null, updatedAt = null } = change as { key?: string; updatedAt?: number };
-  return { seq, at, cause, type, namespace, key, updatedAt: type === 'record.upserted' ? updatedAt : null };
 }
 
 /** Whether the reader is told of the change: one of the customer's own. */

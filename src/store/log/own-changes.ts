@@ -44,3 +44,16 @@ export function ownChanges(
 ): Promise<OwnChange[]> {
   return OWN.all(db, query);
 }
+
+const ALL = statement<{ after: number; limit: number }, OwnChange & { readonly owner: string | null }>(
+  `select owner, ${COLUMNS} from change_log as l where l.seq > :after order by l.seq limit :limit`,
+);
+
+/** The next changes of all customers and of the operator, for those who follow at the end of the log. */
+export function changesAfter(
+  db: Db,
+  after: number,
+  limit: number,
+): Promise<(OwnChange & { readonly owner: string | null })[]> {
+  return ALL.all(db, { after, limit });
+}
