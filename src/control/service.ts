@@ -27,6 +27,7 @@ function longestRecordKey(zones: readonly string[]): number {
 const SHOWN_LIMITS = [
   ...(['recordData', 'contentType', 'ttlSecondsMax', 'ttlSecondsDefault', 'label', 'queryName'] as const),
   ...(['namespaceNameMin', 'namespaceNameMax', 'namespacesPerCustomer'] as const),
+  ...(['historyVersions', 'historyDays'] as const),
   ...([
     'queryTokenName',
     'queryTokenDaysMax',

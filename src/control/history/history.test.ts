@@ -251,6 +251,34 @@ apiScenarios('history', {
     await world.close();
   },
 
+  'a restore and an undo with an Idempotency-Key are done once, also when the answer is asked for again':
+    async (store) => {
+      const world = await openWorld(store);
+      const customer = await world.customer();
+      const { id, name } = await keepingNamespace(customer);
+      const record = await customer.record(`r.${name}.v1`, { data: text('one') });
+      const path = `/records/${record.id}`;
+      const last = await customer.patch(path, { record: { data: text('two') } });
+      const twice = async (where: string, body: unknown): Promise<Json[]> => {
+        const headers = { 'idempotency-key': `${where} ${name}` };
+        const answers = [];
+        for (let i = 0; i < 2; i++) answers.push((await customer.send('POST', where, body, headers)).json);
+        return answers;
+      };
+      const undone = await twice(`/namespaces/${id}/undo`, { write: String(last.headers['x-service-seq']) });
+      assert.deepEqual(undone[0], undone[1]);
+      assert.deepEqual(await listed(customer, `${path}/versions`), ['3 null', '2 write', '1 write']);
+      const restored = await twice(`${path}/restore`, { version: 2 });
+      assert.deepEqual(restored[0], restored[1]);
+      assert.equal(restored[1].data, text('two'));
+      await customer.patch(path, { record: { data: text('five') } });
+      // What has been written since is not what the restore gave.
+      const [late] = await twice(`${path}/restore`, { version: 2 });
+      assert.equal('data' in late, false);
+      assert.equal((await listed(customer, `${path}/versions`))[0], '5 null');
+      await world.close();
+    },
+
   'a key sees and does what its scopes allow; a suspended namespace takes nothing': async (store) => {
     const world = await openWorld(store);
     const customer = await world.customer();

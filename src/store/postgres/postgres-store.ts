@@ -61,7 +61,7 @@ export async function openPostgresStore(url: string, clock: Clock, mayMigrate = 
     onWork: (topic, listener) => signals.onWork(topic, listener),
     onCommit: (listener) => signals.onCommit(listener),
     async scrub() {
-      await vacuumKeys(store, (sql) => writePool.query(sql));
+      await vacuumKeys(store, (sql) => outsideUnits(writePool, sql));
       return true;
     },
     ping: () => pinger.ping(),
@@ -76,6 +76,22 @@ export async function openPostgresStore(url: string, clock: Clock, mayMigrate = 
     },
   };
   return store;
+}
+
+/** Milliseconds that a statement of upkeep waits for a lock. It holds up those that come after it, and is tried again. */
+const LOCK_WAIT = 2_000;
+
+/** For statements that no transaction may have. Rejects when it would wait for long. */
+async function outsideUnits(pool: Pool, sql: string): Promise<void> {
+  const client = await pool.connect();
+  let isLost = true;
+  try {
+    await client.query(`set lock_timeout = ${LOCK_WAIT}`);
+    await client.query(sql).finally(() => client.query('reset lock_timeout'));
+    isLost = false;
+  } finally {
+    client.release(isLost);
+  }
 }
 
 /** One process migrates at a time. */
