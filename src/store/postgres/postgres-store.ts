@@ -87,7 +87,8 @@ async function outsideUnits(pool: Pool, sql: string): Promise<void> {
   let isLost = true;
   try {
     await client.query(`set lock_timeout = ${LOCK_WAIT}`);
-    await client.query(sql).finally(() => client.query('reset lock_timeout'));
+    await client.query(sql);
+    await client.query('reset lock_timeout');
     isLost = false;
   } finally {
     client.release(isLost);
