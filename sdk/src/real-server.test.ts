@@ -62,6 +62,12 @@ describe('the client against a server', () => {
         assert.equal(typeof ms === 'number', applied);
         if (applied) break;
       }
+      const { next } = await uqrp.changesPage();
+      await uqrp.records.put('b.where.client-tests.v1', { text: 'b' }, { onWritten });
+      assert.equal((await uqrp.propagation(places.at(-1)!, { wait: 30 })).applied, true);
+      const { changes } = await uqrp.changesPage({ since: next });
+      assert.equal((await uqrp.propagation(changes[0]!.cursor, { wait: 30 })).applied, true);
+      await assert.rejects(uqrp.propagation(next, { wait: 31 }), { status: 400, code: 'validation_error' });
       await assert.rejects(uqrp.propagation('1'), { status: 400, code: 'validation_error' });
     });
 

@@ -97,7 +97,7 @@ export class Uqrp {
     return this.#changes.page(filter, options);
   }
 
-  /** Which DNS nodes have applied a write. @param seq what `onWritten` of the write was called with */
+  /** Which DNS nodes have applied a write. @param seq what `onWritten` of the write was called with, or a cursor of the feed of changes */
   propagation(seq: string, options: PropagationOptions = {}): Promise<Propagation> {
     return this.#account.propagation(seq, options);
   }
