@@ -14,7 +14,6 @@ import {
   readLimit,
   readParameters,
 } from '../../protocol/input/query-parameters.ts';
-import { foldCase } from '../../protocol/names/labels.ts';
 import { parseRecordKey, RECORD_KEY_SCHEMA } from '../../protocol/names/record-key.ts';
 import { appendChanges } from '../../store/log/change-log.ts';
 import { findNamespace, holdOpen, lockNamespace, type NamespaceRow } from '../../store/namespaces.ts';
@@ -284,7 +283,10 @@ async function eraseIn({ unit }: HasUnit, { customerId }: Actor, id: string, key
 
 function keyParameter(text: string | undefined): string {
   if (text === undefined) throw badParameter('key', 'is required');
-  return foldCase(text);
+  // Under the shortest zone: a key that was stored fits it.
+  const key = parseRecordKey(text, 1);
+  if (typeof key === 'string') throw badParameter('key', key.replace(/^key /, ''));
+  return key.key;
 }
 
 export function hasExpired({ expires_at }: { readonly expires_at: number | null }, now: number): boolean {

@@ -31,7 +31,11 @@ async function openScene(store: Store): Promise<Scene> {
 /** A request that is valid but for what the test is about: own ids, the body of the document's example. */
 function ask({ fixtures }: Scene, caller: Caller, { method, path, operation }: Located): Promise<Answer> {
   const body = operation.requestBody?.content['application/json']?.example;
-  return caller.send(method, fixtures.pathOf(path), body);
+  const needsKey = (operation.parameters ?? []).some(
+    (one) => 'name' in one && one.in === 'query' && one.name === 'key' && one.required === true,
+  );
+  const query = needsKey ? `?key=${fixtures.recordKey}` : '';
+  return caller.send(method, fixtures.pathOf(path) + query, body);
 }
 
 function schemesOf({ operation }: Located): readonly string[] {

@@ -5,6 +5,7 @@ import { created } from '../world.ts';
 /** A customer with one of everything, and the ids of it for the paths of the document. */
 export interface Fixtures {
   readonly namespace: { readonly id: string; readonly name: string };
+  readonly recordKey: string;
   /** Fills the ids into a path template such as `/records/{id}`. */
   readonly pathOf: (template: string) => string;
 }
@@ -12,7 +13,10 @@ export interface Fixtures {
 /** @param caller of a session of the customer */
 export async function makeFixtures(customer: Customer, caller: Caller): Promise<Fixtures> {
   const namespace = await customer.namespace();
+  // With history, so that a record that was written twice has a version.
+  await caller.patch(`/namespaces/${namespace.id}`, { namespace: { history: { versions: 5, days: 5 } } });
   const record = await customer.record(`a.b.${namespace.name}.v1`);
+  await caller.patch(`/records/${record.id}`, { record: { data: 'bmV3' } });
   const webhook = await customer.webhook();
   const key = await customer.key();
   const token = created(await caller.post(`/namespaces/${namespace.id}/query_tokens`, { name: 'x' }));
@@ -27,6 +31,7 @@ export async function makeFixtures(customer: Customer, caller: Caller): Promise<
   const ids: Readonly<Record<string, string>> = {
     namespaces: namespace.id,
     records: record.id,
+    versions: '1',
     webhooks: webhook.id,
     api_keys: key.id,
     query_tokens: token.id,
@@ -37,6 +42,7 @@ export async function makeFixtures(customer: Customer, caller: Caller): Promise<
   };
   return {
     namespace,
+    recordKey: record.key,
     pathOf: (template) =>
       template.replaceAll(
         /([^/]+)\/\{\w+\}/g,
