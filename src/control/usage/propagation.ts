@@ -108,18 +108,31 @@ export function openPropagation({ store, nodes }: HasStore & HasNodes): Propagat
     },
     async until(position, signal) {
       const { epoch } = await store.changes.bounds();
-      let now = whereIs(position, epoch, nodes.list());
-      while (!now.applied && !signal.aborted) now = whereIs(position, epoch, await next(signal));
-      return now;
+      let list = nodes.list();
+      // Most looks find a node that lacks it: they must not cost a description of every node.
+      const isOther = isOfOther(position, epoch);
+      const lacks = (node: NodeProgress): boolean => !node.isLate && (isOther || !has(node, position, epoch));
+      while (!signal.aborted && (list.some(lacks) || list.every(({ isLate }) => isLate)))
+        list = await next(signal);
+      return whereIs(position, epoch, list);
     },
   };
 }
 
+function isOfOther(position: Position, epoch: string): boolean {
+  return position.epoch !== '' && position.epoch !== epochTag(epoch);
+}
+
+/** Whether the view of a node has what was written before the position. @param epoch of the store */
+function has(node: NodeProgress, { seq }: Position, epoch: string): boolean {
+  return node.epoch === epoch && node.seq !== null && node.seq >= seq;
+}
+
 /** @param epoch of the store */
 function whereIs(position: Position, epoch: string, list: readonly NodeProgress[]): PropagationResource {
-  const isOther = position.epoch !== '' && position.epoch !== epochTag(epoch);
+  const isOther = isOfOther(position, epoch);
   const all = list.map((node) => {
-    const applied = !isOther && node.epoch === epoch && node.seq !== null && node.seq >= position.seq;
+    const applied = !isOther && has(node, position, epoch);
     const at = applied ? node.appliedAt(position.seq) : null;
     return {
       name: node.name,
