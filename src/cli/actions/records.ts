@@ -3,7 +3,7 @@ import type { Clock } from '../../base/time.ts';
 import { createUser } from '../../control/accounts/rules.ts';
 import { createNamespace, customerActor, ownerActor, setPublicRead } from '../../control/namespaces/rules.ts';
 import { writeBulk } from '../../control/records/bulk.ts';
-import { parseBulk } from '../../control/records/shapes.ts';
+import { parseBulk } from '../../control/records/bulk-shapes.ts';
 import type { Config } from '../../ops/config/config.ts';
 import { readEnvironment } from '../../ops/config/env.ts';
 import type { JsonObject } from '../../protocol/input/fields.ts';

@@ -26,6 +26,7 @@ import { namespaceId } from '../namespaces/api.ts';
 import { authorizeNamespace } from '../namespaces/rules.ts';
 import { runOnce, unitOf } from '../unit.ts';
 import { writeBulk } from './bulk.ts';
+import { BULK, BULK_RESULT_SCHEMA } from './bulk-shapes.ts';
 import {
   EXPORTED_RECORD_SCHEMA,
   exportRecords,
@@ -36,8 +37,6 @@ import {
 } from './listing.ts';
 import { createRecord, deleteRecord, getRecord, patchRecord } from './rules.ts';
 import {
-  BULK,
-  BULK_RESULT_SCHEMA,
   NEW_RECORD,
   RECORD_PATCH,
   RECORD_SCHEMA,

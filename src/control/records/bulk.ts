@@ -22,8 +22,9 @@ import {
   keepVersions,
   nextRevisions,
 } from '../history/keep.ts';
+import { type Bulk, type BulkResult, parseBulk } from './bulk-shapes.ts';
 import { newRow, recordCap, recordQuotaExceeded } from './rules.ts';
-import { type Bulk, type BulkResult, deletedChange, parseBulk, upsertedChange } from './shapes.ts';
+import { deletedChange, upsertedChange } from './shapes.ts';
 
 /**
  * Writes a batch completely or not at all: records are stored or replaced by key, keys under `delete` are deleted.

@@ -1,17 +1,9 @@
-import { invalid } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { formatTime, formatTimeOrNull, NOT_A_TIME, parseTime, TIMESTAMP } from '../../base/time.ts';
+import { formatTime, formatTimeOrNull } from '../../base/time.ts';
 import type { Actor } from '../../http/actor.ts';
 import { BASE64 } from '../../protocol/encodings.ts';
-import { Faults, type Fields, isJsonObject, type JsonObject } from '../../protocol/input/fields.ts';
-import {
-  arrayOf,
-  resourceSchema,
-  type Schema,
-  TIME,
-  TIME_OR_NULL,
-  UUID,
-} from '../../protocol/input/schema.ts';
+import type { Fields, JsonObject } from '../../protocol/input/fields.ts';
+import { resourceSchema, TIME, TIME_OR_NULL, UUID } from '../../protocol/input/schema.ts';
 import {
   FUTURE_TIME_OR_NULL,
   integerOf,
@@ -134,7 +126,7 @@ const CONTENT_TYPE_DEFAULT = 'application/octet-stream';
 const DATA_TEXT_MAX = Math.ceil(LIMITS.recordData / 3) * 4;
 
 /** A record must be queryable under the longest zone. */
-interface RecordContext {
+export interface RecordContext {
   /** Milliseconds since the epoch. */
   readonly now: number;
   readonly zoneLength: number;
@@ -142,7 +134,7 @@ interface RecordContext {
 
 type HasNow = Pick<RecordContext, 'now'>;
 
-const KEY: Reader<RecordKey, RecordContext> = {
+export const RECORD_KEY: Reader<RecordKey, RecordContext> = {
   schema: RECORD_KEY_SCHEMA,
   read(fields, name, { zoneLength }) {
     const text = fields.text(name);
@@ -232,10 +224,10 @@ function hasBothExpiries(fields: Fields): boolean {
 }
 
 const EXPIRY = { expires_in: optional(EXPIRES_IN), expires_at: optional(EXPIRES_AT) };
-const ONE_EXPIRY = { not: { required: ['expires_in', 'expires_at'] } };
+export const ONE_EXPIRY = { not: { required: ['expires_in', 'expires_at'] } };
 
-const NEW_RECORD_FIELDS = {
-  key: required(KEY),
+export const NEW_RECORD_FIELDS = {
+  key: required(RECORD_KEY),
   data: required(NEW_DATA),
   content_type: optional(CONTENT_TYPE),
   ttl_seconds: optional({
@@ -261,52 +253,7 @@ export function parseNewRecord(body: JsonObject, context: RecordContext): NewRec
   return newRecord(NEW_RECORD.parse(body, context));
 }
 
-/** The `updated_at` that a record of a bulk write must have; null: there must be none. Absent: whatever is there. */
-const IF_UPDATED_AT: Reader<number | null> = {
-  schema: {
-    type: ['string', 'null'],
-    pattern: TIMESTAMP.source,
-    description:
-      'Condition: the `updated_at` that the record has now. null: there must be no such record. Else nothing is written: 412',
-  },
-  read(fields, name) {
-    if (fields.isNull(name)) return null;
-    const text = fields.text(name);
-    const time = text === undefined ? undefined : parseTime(text);
-    if (time === null) fields.fault(name, NOT_A_TIME);
-    return time ?? undefined;
-  },
-};
-
-/** What a bulk write asks of a record before it is written or deleted. */
-interface HasCondition {
-  readonly ifUpdatedAt: number | null | undefined;
-}
-
-const BULK_RECORD = shape(
-  'NewBulkRecord',
-  { ...NEW_RECORD_FIELDS, if_updated_at: optional(IF_UPDATED_AT) },
-  { rules: ONE_EXPIRY },
-);
-
-const BULK_DELETION = shape('BulkDeletion', { key: required(KEY), if_updated_at: required(IF_UPDATED_AT) });
-
-/** Adds every fault of a record to `faults`. @param at as for `Fields` */
-function readBulkRecord(
-  body: unknown,
-  context: RecordContext,
-  faults: Faults,
-  at: string,
-): (NewRecord & HasCondition) | null {
-  if (!isJsonObject(body)) {
-    faults.add(`${at} must be an object`);
-    return null;
-  }
-  const values = BULK_RECORD.readWhole(body, context, faults, at);
-  return values && { ...newRecord(values), ifUpdatedAt: values.if_updated_at };
-}
-
-function newRecord(values: Parsed<typeof NEW_RECORD_FIELDS>) {
+export function newRecord(values: Parsed<typeof NEW_RECORD_FIELDS>) {
   return {
     ...values.key,
     data: values.data,
@@ -325,101 +272,4 @@ export function parseRecordPatch(body: JsonObject, now: number): RecordPatch {
     ...(ttl_seconds !== undefined && { ttl_seconds }),
     ...(expiresAt !== undefined && { expires_at: expiresAt }),
   };
-}
-
-/** No key occurs twice. */
-export interface Bulk {
-  readonly records: readonly (NewRecord & HasCondition)[];
-  readonly delete: readonly (RecordKey & HasCondition)[];
-}
-
-/** Ids in the order of the request; null: there was nothing to delete. */
-export interface BulkResult {
-  readonly records: readonly { readonly id: string; readonly key: string }[];
-  readonly deleted: readonly (string | null)[];
-}
-
-const BULK_RECORD_SCHEMA = resourceSchema<BulkResult['records'][number]>('BulkRecord', {
-  id: UUID,
-  key: { type: 'string', examples: ['greeting.acme.v1'] },
-});
-
-export const BULK_RESULT_SCHEMA = resourceSchema<BulkResult>('BulkResult', {
-  records: arrayOf(BULK_RECORD_SCHEMA),
-  deleted: arrayOf(
-    { ...UUID, type: ['string', 'null'] },
-    { description: 'null: there was nothing to delete' },
-  ),
-});
-
-/** The items are read one by one, so that a fault has the index of its item. */
-function itemsOf(items: Schema, description: string): Reader<readonly unknown[]> {
-  return {
-    schema: arrayOf(items, { maxItems: LIMITS.bulkItems, description }),
-    read: (fields, name) => fields.list(name, LIMITS.bulkItems),
-  };
-}
-
-export const BULK = shape(
-  'BulkWrite',
-  {
-    records: optional(itemsOf(BULK_RECORD.schema, 'Stored, or replaced by key')),
-    delete: optional(
-      itemsOf(
-        { anyOf: [RECORD_KEY_SCHEMA, BULK_DELETION.schema] },
-        'Keys. One that does not exist is no error, unless a condition says that it does',
-      ),
-    ),
-  },
-  { rules: { anyOf: ['records', 'delete'].map(atLeastOneIn) } },
-);
-
-function atLeastOneIn(name: string): Schema {
-  return { properties: { [name]: { minItems: 1 } }, required: [name] };
-}
-
-/** @throws AppError 422 with every fault, each with the index of its item */
-export function parseBulk(body: JsonObject, context: RecordContext): Bulk {
-  const faults = new Faults();
-  const { records = [], delete: keys = [] } = BULK.read(body, undefined, faults);
-  const items = records.length + keys.length;
-  if (!faults.any && (items === 0 || items > LIMITS.bulkItems)) {
-    faults.add(`records and delete must have 1 to ${LIMITS.bulkItems} items together`);
-  }
-  if (faults.any) throw invalid(...faults.messages);
-
-  const seen = new Set<string>();
-  const unique = <T extends RecordKey>(item: T | null, path: string): T[] => {
-    if (item === null) return [];
-    if (seen.has(item.key)) faults.add(`${path} occurs twice`);
-    seen.add(item.key);
-    return [item];
-  };
-  const bulk: Bulk = {
-    records: records.flatMap((item, i) => {
-      const at = `records[${i}]`;
-      return unique(readBulkRecord(item, context, faults, at), `${at}.key`);
-    }),
-    delete: keys.flatMap((item, i) =>
-      unique(readDeletion(item, context, faults, `delete[${i}]`), `delete[${i}]`),
-    ),
-  };
-  if (faults.any) throw invalid(...faults.messages);
-  return bulk;
-}
-
-function readDeletion(
-  item: unknown,
-  context: RecordContext,
-  faults: Faults,
-  at: string,
-): (RecordKey & HasCondition) | null {
-  if (isJsonObject(item)) {
-    const values = BULK_DELETION.readWhole(item, context, faults, at);
-    return values && { ...values.key, ifUpdatedAt: values.if_updated_at };
-  }
-  const key = typeof item === 'string' ? parseRecordKey(item, context.zoneLength) : 'key must be a string';
-  if (typeof key !== 'string') return { ...key, ifUpdatedAt: undefined };
-  faults.add(key.replace(/^key/, at));
-  return null;
 }
