@@ -1,5 +1,5 @@
 /**
- * Runs the recipes of docs/RECIPES.md, and the GitHub Action of deploy/, against a real server, and compares what they print with the page. A
+ * Runs the recipes of docs/RECIPES.md and docs/RECIPES-FOLLOW.md, and the GitHub Action of deploy/, against a real server, and compares what they print with the page. A
  * recipe whose program is not installed is skipped with a line that says so. Exit code 1 when one fails.
  */
 import assert from 'node:assert/strict';
@@ -14,7 +14,9 @@ import { deployText } from '../support/deploy/unit-file.ts';
 import { type Account, account, startUqrp, type Uqrp } from '../support/server-process.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
-const PAGE = readFileSync(new URL('../../docs/RECIPES.md', import.meta.url), 'utf8');
+const PAGE = ['RECIPES', 'RECIPES-FOLLOW']
+  .map((name) => readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8'))
+  .join('\n');
 const LIMIT_MS = 60_000;
 
 interface Block {
