@@ -17,6 +17,7 @@ import {
 import { LIMITS } from '../../base/limits.ts';
 import { pruneLog } from '../../store/log/change-log.ts';
 import { renewEpoch } from '../../store/service-facts.ts';
+import type { Store } from '../../store/store.ts';
 import { sweepExpired } from '../records/expiry.ts';
 
 const seqOf = ({ headers }: Answer): string => String(headers['x-service-seq']);
@@ -203,6 +204,36 @@ apiScenarios('changes, pages', {
     await store.write((tx) => renewEpoch(tx, Date.now()));
     assertFailure(await owner.get(`/changes?since=${end}`), 410, 'not_found', 'since is of another store');
     assert.deepEqual((await ask(owner, `?since=${await presentEnd(owner)}`)).changes, []);
+    await world.close();
+  },
+
+  'what is pruned while a page is read is 410, and not left out': async (store) => {
+    let isPruning = false;
+    const wrap = (real: Store): Store => ({
+      ...real,
+      read: {
+        ...real.read,
+        async execute(sql, values) {
+          if (isPruning && sql.includes('feed_units')) {
+            await real.write((tx) => pruneLog(tx, Number.MAX_SAFE_INTEGER, 1_000_000));
+          }
+          return real.read.execute(sql, values);
+        },
+      },
+    });
+    const world = await openWorld(store, { wrap });
+    const owner = await world.customer();
+    const since = await presentEnd(owner);
+    await owner.namespace();
+    await runLoops(store, () => world.now());
+    assert.equal((await ask(owner, `?since=${since}`)).changes.length, 1);
+    isPruning = true;
+    assertFailure(
+      await owner.get(`/changes?since=${since}`),
+      410,
+      'not_found',
+      'since is older than the feed keeps',
+    );
     await world.close();
   },
 

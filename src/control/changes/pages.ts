@@ -1,6 +1,7 @@
 import { LIMITS } from '../../base/limits.ts';
 import type { Actor } from '../../http/actor.ts';
 import { ownChanges } from '../../store/log/own-changes.ts';
+import type { Store } from '../../store/store.ts';
 import type { HasClock, HasStore } from '../deps.ts';
 import type { LiveReader } from '../live/reader.ts';
 import { epochTag, type Position, type Positions } from '../unit.ts';
@@ -30,6 +31,9 @@ export interface Page {
   readonly hasMore: boolean;
 }
 
+/** Near the old end of the log, pruning may delete rows between two statements of a page. A unit prunes 1,000. */
+const NEAR_THE_END = 100_000;
+
 /**
  * The next changes of the actor's customer after a place. It looks through `changesExamined` changes at most, so a page may have no
  * rows although there are more.
@@ -42,21 +46,29 @@ export async function readChanges(
   { since, limit }: { readonly since: Position | null; readonly limit: number },
 ): Promise<Page | Lost> {
   // First: whatever commits meanwhile comes after this head.
-  const bounds = await store.changes.bounds();
-  const epoch = epochTag(bounds.epoch);
-  if (since === null) {
-    return { rows: [], place: { seq: bounds.head, at: clock(), epoch }, hasMore: false };
-  }
-  const lost = lostAt(since, bounds);
+  const { head, oldest, epoch: full } = await store.changes.bounds();
+  const epoch = epochTag(full);
+  if (since === null) return { rows: [], place: { seq: head, at: clock(), epoch }, hasMore: false };
+  const lost = lostAt(since, { head, oldest, epoch: full });
   if (lost !== null) return lost;
+  const page = await pageAfter(store, actor, filter, since, limit, head);
+  const isNear = since.seq < oldest + NEAR_THE_END;
+  return (isNear ? lostAt(since, await store.changes.bounds()) : null) ?? page;
+}
+
+async function pageAfter(
+  { read: db }: Store,
+  actor: Actor,
+  filter: ChangeFilter,
+  since: Position,
+  limit: number,
+  head: number,
+): Promise<Page> {
   const rows: FeedRow[] = [];
+  const { epoch } = since;
   let place = since;
   for (let examined = 0; examined < LIMITS.changesExamined; ) {
-    const read = await ownChanges(store.read, {
-      owner: actor.customerId,
-      after: place.seq,
-      limit: READ_AT_ONCE,
-    });
+    const read = await ownChanges(db, { owner: actor.customerId, after: place.seq, limit: READ_AT_ONCE });
     for (const row of read.map(rowOfOwn)) {
       examined++;
       place = { seq: row.seq, at: row.at, epoch };
@@ -67,7 +79,7 @@ export async function readChanges(
       }
     }
     if (read.length < READ_AT_ONCE) {
-      return { rows, place: { seq: Math.max(place.seq, bounds.head), at: place.at, epoch }, hasMore: false };
+      return { rows, place: { seq: Math.max(place.seq, head), at: place.at, epoch }, hasMore: false };
     }
   }
   return { rows, place, hasMore: true };
