@@ -7,7 +7,7 @@
  */
 import { createHash } from 'node:crypto';
 import { globSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { BuildResult, Metafile, OutputFile, Plugin } from 'esbuild';
 
@@ -54,26 +54,31 @@ function builtManifest(): Manifest | null {
   }
 }
 
-/** The text is a file of its own, which the browser imports as a JSON module: it is data, and is kept when only code changes. */
+/** Texts are files of their own, which the browser imports as JSON modules: they are data, and are kept when only code changes. */
 const TEXT = 'dashboard/src/text/en.json';
+const DATA = [TEXT, 'dashboard/src/screens/webhooks/receivers/receivers.json'];
 
-interface TextFile {
+interface DataFile {
+  readonly source: string;
   /** Below `dist`. */
   readonly path: string;
   readonly contents: string;
 }
 
-function textFile(): TextFile {
-  const contents = JSON.stringify(JSON.parse(readFileSync(join(ROOT, TEXT), 'utf8')));
+function dataFile(source: string): DataFile {
+  const contents = JSON.stringify(JSON.parse(readFileSync(join(ROOT, source), 'utf8')));
   const hash = createHash('sha256').update(contents).digest('hex').slice(0, 8).toUpperCase();
-  return { path: `assets/en-${hash}.json`, contents };
+  return { source, path: `assets/${basename(source, '.json')}-${hash}.json`, contents };
 }
 
-function textPlugin({ path }: TextFile): Plugin {
+function dataPlugin(files: readonly DataFile[]): Plugin {
   return {
-    name: 'text',
+    name: 'data',
     setup(build) {
-      build.onResolve({ filter: /\/en\.json$/ }, () => ({ path: `/${path}`, external: true }));
+      build.onResolve({ filter: /\.json$/ }, ({ path, resolveDir }) => {
+        const found = files.find(({ source }) => join(ROOT, source) === join(resolveDir, path));
+        return found && { path: `/${found.path}`, external: true };
+      });
     },
   };
 }
@@ -86,7 +91,9 @@ const NODE_ONLY: Plugin = {
   },
 };
 
-async function bundle(text: TextFile): Promise<BuildResult<{ write: false; metafile: true }> | null> {
+async function bundle(
+  data: readonly DataFile[],
+): Promise<BuildResult<{ write: false; metafile: true }> | null> {
   let esbuild: typeof import('esbuild');
   try {
     esbuild = await import('esbuild');
@@ -114,7 +121,7 @@ async function bundle(text: TextFile): Promise<BuildResult<{ write: false; metaf
     write: false,
     metafile: true,
     logLevel: 'warning',
-    plugins: [textPlugin(text), NODE_ONLY],
+    plugins: [dataPlugin(data), NODE_ONLY],
     charset: 'utf8',
   });
 }
@@ -177,8 +184,8 @@ async function build(isForced: boolean): Promise<string> {
   const sources = hashOfSources();
   if (!isForced && builtManifest()?.sources === sources) return 'dashboard: nothing has changed';
   const began = performance.now();
-  const text = textFile();
-  const result = await bundle(text);
+  const data = DATA.map(dataFile);
+  const result = await bundle(data);
   if (result === null) return 'dashboard: not built, because esbuild is not installed (npm ci installs it)';
   const { outputs } = result.metafile;
   const outputOf = (source: string): string => {
@@ -195,11 +202,15 @@ async function build(isForced: boolean): Promise<string> {
     scripts: first,
     style: below(outputOf('dashboard/src/style/app.css')),
     icon: below(outputOf('dashboard/src/style/icon.svg')),
-    text: text.path,
+    text: data[0]!.path,
   });
-  const files = [...Object.keys(outputs).map(below), text.path, 'index.html'].toSorted();
+  const files = [
+    ...Object.keys(outputs).map(below),
+    ...data.map(({ path }) => path),
+    'index.html',
+  ].toSorted();
   mkdirSync(join(DIST, 'assets'), { recursive: true });
-  replaceFile(join(DIST, text.path), text.contents);
+  for (const { path, contents } of data) replaceFile(join(DIST, path), contents);
   writeAll(result.outputFiles, page, { sources, files, first });
   return `dashboard: ${files.length} files in ${Math.round(performance.now() - began)} ms`;
 }

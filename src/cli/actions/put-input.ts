@@ -110,7 +110,7 @@ async function readStart(stream: AsyncIterable<Buffer>): Promise<Buffer> {
 }
 
 /** `records[0].key is ...` and `delete[0] is ...`: the form in which a bulk write names its items. */
-const ITEM = /^(?:records\[0\]\.|delete\[0\])/;
+const ITEM = /^(?:records\[0\]\.|delete\[0\](?! has changed))/;
 
 /** The message of a bulk write with one item, without the place of the item. */
 export function aboutOneItem(message: string): string {

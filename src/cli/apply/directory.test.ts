@@ -47,6 +47,7 @@ describe('a directory of records', () => {
         'greeting.txt': 'hello',
         'flags/a.b.bin': octets,
         'flags/README': 'x',
+        'flags/odd.constructor': 'x',
         '.git/config': 'left out',
         'flags/.keep': '',
         'blobs/b64.txt': 'AP8K\n',
@@ -79,6 +80,7 @@ describe('a directory of records', () => {
       'greeting.shop.v1': { data: Buffer.from('hello'), contentType: 'text/markdown', ...plain },
       'a.b.flags.shop.v1': { data: octets, contentType: 'application/octet-stream', ...plain },
       'readme.flags.shop.v1': { data: Buffer.from('x'), contentType: 'application/octet-stream', ...plain },
+      'odd.flags.shop.v1': { data: Buffer.from('x'), contentType: 'application/octet-stream', ...plain },
       'b64.blobs.shop.v1': { data: Buffer.from([0, 255, 10]), contentType: 'text/markdown', ...plain },
     });
   });
@@ -108,6 +110,11 @@ describe('a directory of records', () => {
       'uqrp.json has settings of b.shop.v1, which has no file',
     );
     assert.equal(faultsOf({ 'uqrp.json': 'x', 'a.txt': '' }), 'uqrp.json is not a JSON object');
+    assert.equal(faultsOf({ 'uqrp.json/a.txt': '', 'a.txt': '' }), 'uqrp.json cannot be read: EISDIR');
+    assert.equal(
+      faultsOf({ 'a.txt': '' }, (dir) => symlinkSync('/nowhere', join(dir, 'uqrp.json'))),
+      'uqrp.json is a symbolic link',
+    );
     assert.throws(() => readDirectory('/nowhere/at/all', 'shop', 8), /cannot be read: ENOENT/);
     withFiles({ 'a.txt': '' }, (dir) =>
       assert.throws(() => readDirectory(dir, undefined, 8), /give --namespace/),

@@ -147,10 +147,15 @@ function recordOf(
   return {
     key,
     data: Buffer.from(data),
-    contentType: types[ending] ?? TYPES[ending] ?? DEFAULT_TYPE,
+    contentType: typeIn(types, ending) ?? typeIn(TYPES, ending) ?? DEFAULT_TYPE,
     ttlSeconds: own.ttl_seconds ?? ttlSeconds,
     expiresIn: own.expires_in ?? null,
   };
+}
+
+/** Own entries alone: `constructor` may be the ending of a file. */
+function typeIn(types: Settings['types'], ending: string): string | undefined {
+  return Object.hasOwn(types, ending) ? types[ending] : undefined;
 }
 
 function readSettings(dir: string, faults: string[]): Settings {
@@ -174,8 +179,15 @@ function readSettings(dir: string, faults: string[]): Settings {
 function settingsObject(path: string, faults: string[]): JsonObject {
   let text: string;
   try {
+    if (lstatSync(path).isSymbolicLink()) {
+      faults.push(`${path} is a symbolic link`);
+      return {};
+    }
     text = readFileSync(path, 'utf8');
-  } catch {
+  } catch (error) {
+    // Settings that are there and cannot be read must not become the defaults: every TTL would be written anew.
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT') faults.push(`${path} cannot be read: ${code ?? 'unknown'}`);
     return {};
   }
   try {
