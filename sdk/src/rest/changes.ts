@@ -1,5 +1,5 @@
 import { eventsOf, parsedData, type StreamOptions } from './http/events.ts';
-import type { CallOptions, Http } from './http/http.ts';
+import { type CallOptions, type Http, patienceFor } from './http/http.ts';
 
 /** One change of a record or namespace. It never has the data. */
 export interface ChangeResource {
@@ -49,9 +49,6 @@ export interface ChangesPage {
   readonly has_more: boolean;
 }
 
-/** Milliseconds that an answer may take longer than it waits. */
-const GRACE_MS = 30_000;
-
 export class Changes {
   readonly #http: Http;
 
@@ -60,9 +57,14 @@ export class Changes {
   }
 
   async page(filter: ChangesPageFilter, options: CallOptions): Promise<ChangesPage> {
-    const timeout = filter.wait === undefined ? {} : { timeout: filter.wait * 1000 + GRACE_MS };
     const query = { ...filter };
-    const parts = { method: 'GET', path: '/changes', query, ...timeout, ...options } as const;
+    const parts = {
+      method: 'GET',
+      path: '/changes',
+      query,
+      ...patienceFor(filter.wait),
+      ...options,
+    } as const;
     return (await this.#http.json<ChangesPage>(parts)).body;
   }
 

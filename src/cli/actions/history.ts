@@ -4,7 +4,7 @@ import { foldCase } from '../../protocol/names/labels.ts';
 import { commandConfig } from '../context.ts';
 import { diffOf } from '../diff.ts';
 import { escapeControls, InputError, print, table, UsageError } from '../output.ts';
-import { acceptedBody, openRest, type RestClient, type RestReply, refusalOf } from '../rest.ts';
+import { acceptedBody, acceptedList, openRest, type RestClient } from '../rest.ts';
 
 export interface ApiOption {
   readonly api?: string;
@@ -151,12 +151,13 @@ function versionOf(text: string): number {
 }
 
 async function recordOf(rest: RestClient, key: string) {
-  const [body] = listIn(await rest.send('GET', `/records?key=${encodeURIComponent(key)}`), rest);
+  const reply = await rest.send('GET', `/records?key=${encodeURIComponent(key)}`);
+  const [body] = acceptedList(reply, rest.origin);
   return body === undefined ? null : { id: String(body.id), body };
 }
 
 async function namespacesOf(rest: RestClient): Promise<readonly JsonObject[]> {
-  return listIn(await rest.send('GET', '/namespaces'), rest);
+  return acceptedList(await rest.send('GET', '/namespaces'), rest.origin);
 }
 
 /** Of the namespace in a key. @throws InputError */
@@ -165,12 +166,6 @@ async function namespaceIdOf(rest: RestClient, key: string): Promise<string> {
   const found = (await namespacesOf(rest)).find((one) => one.name === name);
   if (found === undefined) throw new InputError(`the token reaches no namespace of ${escapeControls(key)}`);
   return String(found.id);
-}
-
-function listIn(reply: RestReply, { origin }: RestClient): readonly JsonObject[] {
-  if (reply.status !== 200) throw refusalOf(reply, origin);
-  const value: unknown = JSON.parse(reply.body);
-  return Array.isArray(value) ? (value as unknown[]).filter(isJsonObject) : [];
 }
 
 function dataOf({ data }: JsonObject, { origin }: RestClient): Buffer {

@@ -1,37 +1,13 @@
 import assert from 'node:assert/strict';
+import { askChanges, presentEnd, seqOf, told } from '../../../test/support/control/changes/asking.ts';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
 import { runLoops } from '../../../test/support/http/server-parts.ts';
-import {
-  type Answer,
-  assertFailure,
-  type Caller,
-  created,
-  type Json,
-  openWorld,
-} from '../../../test/support/http/world.ts';
+import { assertFailure, created, type Json, openWorld } from '../../../test/support/http/world.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { pruneLog } from '../../store/log/change-log.ts';
 import { renewEpoch } from '../../store/service-facts.ts';
 import type { Store } from '../../store/store.ts';
 import { sweepExpired } from '../records/expiry.ts';
-
-const seqOf = ({ headers }: Answer): string => String(headers['x-service-seq']);
-
-async function ask(caller: Caller, query = ''): Promise<Json> {
-  const { status, json, text } = await caller.get(`/changes${query}`);
-  assert.equal(status, 200, text);
-  return json;
-}
-
-/** What was told, without cursors and times. */
-const told = (changes: readonly Json[]): unknown[] =>
-  changes.map(({ event, namespace, key, etag }) => [event, key ?? namespace, ...(etag ? [etag] : [])]);
-
-async function presentEnd(caller: Caller): Promise<string> {
-  const { changes, next, has_more: hasMore } = await ask(caller);
-  assert.deepEqual([changes, hasMore], [[], false]);
-  return next;
-}
 
 apiScenarios('changes, pages', {
   'exactly what was written later is told, in commit order, with the tag of each write and never a payload':
@@ -48,7 +24,7 @@ apiScenarios('changes, pages', {
       world.advance(5);
       const patched = await owner.patch(`/records/${id}`, { record: { data: 'TUFSS0VS' } });
       await owner.del(`/records/${id}`);
-      const page = await ask(owner, `?since=${since}`);
+      const page = await askChanges(owner, `?since=${since}`);
       assert.deepEqual(told(page.changes), [
         ['namespace.upserted', name],
         ['record.upserted', key, posted.headers.etag],
@@ -56,18 +32,18 @@ apiScenarios('changes, pages', {
         ['record.deleted', key],
       ]);
       assert.equal(JSON.stringify(page).includes('TUFSS0VS'), false);
-      assert.deepEqual(told((await ask(owner, `?since=${seqOf(posted)}`)).changes), [
+      assert.deepEqual(told((await askChanges(owner, `?since=${seqOf(posted)}`)).changes), [
         ['record.upserted', key, patched.headers.etag],
         ['record.deleted', key],
       ]);
       // The cursor of each change leads to the rest.
       for (const [i, { cursor }] of page.changes.entries()) {
         assert.deepEqual(
-          told((await ask(owner, `?since=${cursor}`)).changes),
+          told((await askChanges(owner, `?since=${cursor}`)).changes),
           told(page.changes.slice(i + 1)),
         );
       }
-      assert.deepEqual((await ask(owner, `?since=${page.next}`)).changes, []);
+      assert.deepEqual((await askChanges(owner, `?since=${page.next}`)).changes, []);
       await world.close();
     },
 
@@ -81,7 +57,7 @@ apiScenarios('changes, pages', {
     assert.equal(bulk.status, 200, bulk.text);
     const seen: string[] = [];
     for (let more = true; more; ) {
-      const page = await ask(owner, `?since=${since}&limit=5`);
+      const page = await askChanges(owner, `?since=${since}&limit=5`);
       assert.ok(page.changes.length <= 5);
       seen.push(...page.changes.map((change: Json) => change.key));
       ({ next: since, has_more: more } = page);
@@ -102,7 +78,7 @@ apiScenarios('changes, pages', {
     await owner.del(`/namespaces/${id}`);
     await runLoops(store, () => world.now());
     const rows = (query: string): Promise<unknown[]> =>
-      ask(owner, `?since=${since}${query}`).then(({ changes }) => told(changes));
+      askChanges(owner, `?since=${since}${query}`).then(({ changes }) => told(changes));
     const ends = [
       ['namespace.closing', name],
       ['namespace.deleted', name],
@@ -131,22 +107,25 @@ apiScenarios('changes, pages', {
     await owner.record(`a.r.${one.name}.v1`);
     await owner.record(`a.r.${two.name}.v1`);
     assert.deepEqual(
-      told((await ask(key, `?since=${since}`)).changes).map(([event, name]: Json) => [event, name]),
+      told((await askChanges(key, `?since=${since}`)).changes).map(([event, name]: Json) => [event, name]),
       [
         ['namespace.upserted', one.name],
         ['record.upserted', `a.r.${one.name}.v1`],
       ],
     );
-    assert.deepEqual((await ask(key, `?since=${since}&namespace=${two.name}`)).changes, []);
-    assert.equal((await ask(owner, `?since=${since}&namespace=${two.name.toUpperCase()}`)).changes.length, 2);
+    assert.deepEqual((await askChanges(key, `?since=${since}&namespace=${two.name}`)).changes, []);
+    assert.equal(
+      (await askChanges(owner, `?since=${since}&namespace=${two.name.toUpperCase()}`)).changes.length,
+      2,
+    );
     assertFailure(await writer.get('/changes'), 403, 'authorization_error', 'API key lacks the read scope');
     await owner.del(`/namespaces/${two.id}`);
     await runLoops(store, () => world.now());
     const after = await presentEnd(owner);
     await other.namespace(two.name);
     await other.record(`secret.r.${two.name}.v1`);
-    assert.deepEqual((await ask(owner, `?since=${after}&namespace=${two.name}`)).changes, []);
-    assert.deepEqual((await ask(owner, `?since=${after}`)).changes, []);
+    assert.deepEqual((await askChanges(owner, `?since=${after}&namespace=${two.name}`)).changes, []);
+    assert.deepEqual((await askChanges(owner, `?since=${after}`)).changes, []);
     await world.close();
   },
 
@@ -195,10 +174,10 @@ apiScenarios('changes, pages', {
       'not_found',
       'since is older than the feed keeps',
     );
-    assert.deepEqual((await ask(owner, `?since=${end}`)).changes, []);
+    assert.deepEqual((await askChanges(owner, `?since=${end}`)).changes, []);
     await store.write((tx) => renewEpoch(tx, Date.now()));
     assertFailure(await owner.get(`/changes?since=${end}`), 410, 'not_found', 'since is of another store');
-    assert.deepEqual((await ask(owner, `?since=${await presentEnd(owner)}`)).changes, []);
+    assert.deepEqual((await askChanges(owner, `?since=${await presentEnd(owner)}`)).changes, []);
     await world.close();
   },
 
@@ -221,7 +200,7 @@ apiScenarios('changes, pages', {
     const since = await presentEnd(owner);
     await owner.namespace();
     await runLoops(store, () => world.now());
-    assert.equal((await ask(owner, `?since=${since}`)).changes.length, 1);
+    assert.equal((await askChanges(owner, `?since=${since}`)).changes.length, 1);
     isPruning = true;
     assertFailure(
       await owner.get(`/changes?since=${since}`),
@@ -238,7 +217,7 @@ apiScenarios('changes, pages', {
     const [one, two] = [await owner.namespace(), await owner.namespace()];
     const since = await presentEnd(owner);
     let isAnswered = false;
-    const waiting = ask(owner, `?since=${since}&wait=55&namespace=${one.name}`).finally(() => {
+    const waiting = askChanges(owner, `?since=${since}&wait=55&namespace=${one.name}`).finally(() => {
       isAnswered = true;
     });
     await owner.record(`a.r.${two.name}.v1`);
@@ -249,7 +228,7 @@ apiScenarios('changes, pages', {
     const { changes } = await waiting;
     assert.deepEqual(told(changes), [['record.upserted', `a.r.${one.name}.v1`, posted.headers.etag]]);
     // It waits no longer than it was asked to.
-    const empty = await ask(owner, `?since=${seqOf(posted)}&wait=1`);
+    const empty = await askChanges(owner, `?since=${seqOf(posted)}&wait=1`);
     assert.deepEqual([empty.changes, empty.has_more], [[], false]);
     await world.close();
   },

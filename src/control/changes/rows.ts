@@ -2,7 +2,6 @@ import { AppError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { formatTime } from '../../base/time.ts';
 import { type Actor, reaches } from '../../http/actor.ts';
-import type { ChangeCause } from '../../protocol/change.ts';
 import {
   badParameter,
   limitParameter,
@@ -19,13 +18,7 @@ import { recordTag } from '../records/shapes.ts';
 import { epochTag, type Position, type Positions } from '../unit.ts';
 
 /** What a customer may hear of a change, before filters. */
-export interface FeedRow {
-  readonly seq: number;
-  readonly at: number;
-  readonly cause: ChangeCause;
-  readonly type: string;
-  readonly namespace: string;
-  readonly key: string | null;
+export interface FeedRow extends Omit<OwnChange, 'body'> {
   /** Of a record that was written; null where the change does not say. */
   readonly updatedAt: number | null;
 }

@@ -1,30 +1,13 @@
 import assert from 'node:assert/strict';
+import { askChanges, presentEnd, seqOf } from '../../../test/support/control/changes/asking.ts';
 import {
   type EventReader,
   listen,
   openEvents,
 } from '../../../test/support/control/query-log/event-reader.ts';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
-import { type Answer, type Caller, type Json, openWorld } from '../../../test/support/http/world.ts';
+import { type Caller, type Json, openWorld } from '../../../test/support/http/world.ts';
 import { LIMITS } from '../../base/limits.ts';
-
-const seqOf = ({ headers }: Answer): string => String(headers['x-service-seq']);
-
-async function ask(caller: Caller, query = ''): Promise<Json> {
-  const { status, json, text } = await caller.get(`/changes${query}`);
-  assert.equal(status, 200, text);
-  return json;
-}
-
-/** What was told, without cursors and times. */
-const _told = (changes: readonly Json[]): unknown[] =>
-  changes.map(({ event, namespace, key, etag }) => [event, key ?? namespace, ...(etag ? [etag] : [])]);
-
-async function presentEnd(caller: Caller): Promise<string> {
-  const { changes, next, has_more: hasMore } = await ask(caller);
-  assert.deepEqual([changes, hasMore], [[], false]);
-  return next;
-}
 
 apiScenarios('changes, stream', {
   'a change arrives as the page shows it, and Last-Event-ID goes on after it, on another process too': async (
@@ -51,7 +34,7 @@ apiScenarios('changes, stream', {
       await owner.record(`a.r.${name}.v1`);
       await owner.record(`b.r.${name}.v1`);
       const events = await reader.take(2);
-      const page = (await ask(owner, `?since=${since}`)).changes;
+      const page = (await askChanges(owner, `?since=${since}`)).changes;
       const place = (cursor: string) => world.deps.positions.read(owner.id, cursor);
       const bare = (change: Json): unknown => ({ ...change, cursor: null });
       assert.deepEqual(

@@ -1,4 +1,4 @@
-import type { CallOptions, Http } from '../http/http.ts';
+import { type CallOptions, type Http, patienceFor } from '../http/http.ts';
 import type { Meta } from '../meta.ts';
 import type { TierName, UserResource } from '../resources.ts';
 
@@ -35,9 +35,6 @@ export interface PropagationOptions extends CallOptions {
   /** Seconds to wait until every node that is not late has the write, 0 to 30. */
   readonly wait?: number | undefined;
 }
-
-/** Milliseconds that an answer may take longer than it waits. */
-const GRACE_MS = 30_000;
 
 /** `GET /propagation`. */
 export interface Propagation {
@@ -98,9 +95,14 @@ export class Account {
   async propagation(seq: string, options: PropagationOptions = {}): Promise<Propagation> {
     const { wait, ...call } = options;
     const query = { seq, wait };
-    const timeout = wait === undefined ? {} : { timeout: wait * 1000 + GRACE_MS };
     return (
-      await this.#http.json<Propagation>({ method: 'GET', path: '/propagation', query, ...timeout, ...call })
+      await this.#http.json<Propagation>({
+        method: 'GET',
+        path: '/propagation',
+        query,
+        ...patienceFor(wait),
+        ...call,
+      })
     ).body;
   }
 

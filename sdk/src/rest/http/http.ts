@@ -213,6 +213,14 @@ export class Http {
   }
 }
 
+/** Milliseconds that an answer may take longer than the server waits. */
+const GRACE_MS = 30_000;
+
+/** The timeout of a request that asks the server to wait. @param seconds undefined: it does not */
+export function patienceFor(seconds: number | undefined): { readonly timeout?: number } {
+  return seconds === undefined ? {} : { timeout: seconds * 1000 + GRACE_MS };
+}
+
 interface PreparedRequest {
   readonly url: string;
   readonly init: RequestInit;
