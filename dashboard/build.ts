@@ -25,6 +25,8 @@ interface Manifest {
   readonly files: readonly string[];
   /** Scripts that a first visit loads. */
   readonly first: readonly string[];
+  /** Scripts that are loaded later, by the source that begins each load, without those of the first visit. */
+  readonly later: Readonly<Record<string, readonly string[]>>;
 }
 
 function hashOfSources(): string {
@@ -127,7 +129,7 @@ async function bundle(
 }
 
 /** The script and every script that it imports statically, in the order of loading. */
-function firstScripts(outputs: Metafile['outputs'], entry: string): string[] {
+function scriptsOf(outputs: Metafile['outputs'], entry: string): string[] {
   const found = new Set([entry]);
   for (const path of found) {
     for (const { path: next, kind, external } of outputs[path]?.imports ?? [])
@@ -197,7 +199,16 @@ async function build(isForced: boolean): Promise<string> {
     return found[0];
   };
   const below = (path: string): string => relative(DIST, join(ROOT, path));
-  const first = firstScripts(outputs, outputOf('dashboard/src/main.tsx')).map(below);
+  const first = scriptsOf(outputs, outputOf('dashboard/src/main.tsx')).map(below);
+  const loads = Object.values(outputs).flatMap(({ imports }) =>
+    imports.filter(({ kind, external }) => kind === 'dynamic-import' && external !== true),
+  );
+  const later = Object.fromEntries(
+    loads.map(({ path }) => {
+      const scripts = scriptsOf(outputs, path).map(below);
+      return [outputs[path]!.entryPoint!, scripts.filter((script) => !first.includes(script))];
+    }),
+  );
   const page = pageOf({
     scripts: first,
     style: below(outputOf('dashboard/src/style/app.css')),
@@ -211,7 +222,7 @@ async function build(isForced: boolean): Promise<string> {
   ].toSorted();
   mkdirSync(join(DIST, 'assets'), { recursive: true });
   for (const { path, contents } of data) replaceFile(join(DIST, path), contents);
-  writeAll(result.outputFiles, page, { sources, files, first });
+  writeAll(result.outputFiles, page, { sources, files, first, later });
   return `dashboard: ${files.length} files in ${Math.round(performance.now() - began)} ms`;
 }
 

@@ -20,8 +20,10 @@ export interface Route {
   readonly load: () => Promise<ComponentType<ScreenProps>>;
 }
 
-/** All screens but the first ones. */
-const others = () => import('../screens/other-screens.ts');
+/** All screens but the first ones, in groups. */
+const dataScreens = () => import('../screens/data-screens.ts');
+const referenceScreens = () => import('../screens/reference-screens.ts');
+const upkeepScreens = () => import('../screens/upkeep-screens.ts');
 
 /** Alphabetical by path. */
 export const ROUTES: readonly Route[] = [
@@ -38,47 +40,47 @@ export const ROUTES: readonly Route[] = [
   {
     path: '/api',
     title: 'nav.api',
-    load: async () => (await others()).ApiScreen,
+    load: async () => (await referenceScreens()).ApiScreen,
   },
   {
     path: '/api-keys',
     title: 'apiKeys.title',
-    load: async () => (await others()).ApiKeysScreen,
+    load: async () => (await upkeepScreens()).ApiKeysScreen,
   },
   {
     path: '/datasets',
     title: 'datasets.title',
-    load: async () => (await others()).DatasetsScreen,
+    load: async () => (await referenceScreens()).DatasetsScreen,
   },
   {
     path: '/namespaces',
     title: 'nav.namespaces',
-    load: async () => (await others()).NamespacesScreen,
+    load: async () => (await dataScreens()).NamespacesScreen,
   },
   {
     path: '/namespaces/:name',
     title: 'nav.namespaces',
-    load: async () => (await others()).NamespaceScreen,
+    load: async () => (await dataScreens()).NamespaceScreen,
   },
   {
     path: '/playground',
     title: 'nav.playground',
-    load: async () => (await others()).PlaygroundScreen,
+    load: async () => (await referenceScreens()).PlaygroundScreen,
   },
   {
     path: '/query-log',
     title: 'queryLog.title',
-    load: async () => (await others()).QueryLogScreen,
+    load: async () => (await upkeepScreens()).QueryLogScreen,
   },
   {
     path: '/records',
     title: 'nav.records',
-    load: async () => (await others()).RecordsScreen,
+    load: async () => (await dataScreens()).RecordsScreen,
   },
   {
     path: '/records/import',
     title: 'import.title',
-    load: async () => (await others()).ImportScreen,
+    load: async () => (await dataScreens()).ImportScreen,
   },
   {
     path: '/sign-in',
@@ -89,17 +91,17 @@ export const ROUTES: readonly Route[] = [
   {
     path: '/usage',
     title: 'usage.title',
-    load: async () => (await others()).UsageScreen,
+    load: async () => (await upkeepScreens()).UsageScreen,
   },
   {
     path: '/webhooks',
     title: 'webhooks.title',
-    load: async () => (await others()).WebhooksScreen,
+    load: async () => (await upkeepScreens()).WebhooksScreen,
   },
   {
     path: '/webhooks/:id',
     title: 'webhooks.one',
-    load: async () => (await others()).WebhookScreen,
+    load: async () => (await upkeepScreens()).WebhookScreen,
   },
 ];
 

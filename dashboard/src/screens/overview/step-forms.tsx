@@ -11,7 +11,6 @@ import { Button } from '../../ui/button.tsx';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { TextField } from '../../ui/field.tsx';
 import type { DnsAnswer } from '../records/ask-dns.ts';
-import { readFirst } from './read-first.ts';
 
 function failure(error: unknown) {
   return error === undefined ? null : <ErrorNote error={error} />;
@@ -114,6 +113,8 @@ export function ReadStep({ meta, namespace, recordKey, onAnswer }: ReadStepProps
           isBusy={action.isBusy}
           onClick={() =>
             action.run(async () => {
+              // The reader of DNS is a quarter of the scripts of this page, and pressed once in the life of an account.
+              const { readFirst } = await import('./read-first.ts');
               onAnswer(await readFirst(meta, namespace, recordKey));
               invalidate(`tokens ${namespace.id}`);
             })
