@@ -18,7 +18,7 @@ const TRANSPORTS = ['udp', 'tcp', 'dot', 'doh'] as const;
 
 /** Answers of a namespace in all hours, read as another process would. */
 function answersOf(dataDir: string, namespaceId: string): number {
-  const database = new DatabaseSync(join(dataDir, 'uqrp.sqlite'), { readOnly: true });
+  const database = new DatabaseSync(join(dataDir, 'uqrp.sqlite'), { readOnly: true, timeout: PATIENCE_MS });
   try {
     const row = database
       .prepare('select coalesce(sum(answers), 0) as answers from usage_hours where namespace_id = ?')
@@ -31,7 +31,7 @@ function answersOf(dataDir: string, namespaceId: string): number {
 
 /** The rows of a namespace's query log, by status and transport, with the labels that they show. */
 function rowsOf(dataDir: string, namespaceId: string): Record<string, number> {
-  const database = new DatabaseSync(join(dataDir, 'uqrp.sqlite'), { readOnly: true });
+  const database = new DatabaseSync(join(dataDir, 'uqrp.sqlite'), { readOnly: true, timeout: PATIENCE_MS });
   try {
     const blocks = database
       .prepare(
@@ -164,7 +164,7 @@ describe('usage while the database does not answer', () => {
       await eventually(async () => (await read(server, name)).payload === 'warm');
       await eventually(async () => answersOf(server.dataDir, namespaceId) === 1);
 
-      const blocker = new DatabaseSync(join(server.dataDir, 'uqrp.sqlite'));
+      const blocker = new DatabaseSync(join(server.dataDir, 'uqrp.sqlite'), { timeout: PATIENCE_MS });
       blocker.exec('begin immediate');
       for (let i = 0; i < 10; i++) await read(server, name, i % 2 === 0 ? 'udp' : 'tcp');
       const spool = join(server.dataDir, 'accounting', 'usage.json');

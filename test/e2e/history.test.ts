@@ -125,7 +125,7 @@ describe('history of a namespace on a running server', () => {
 });
 
 function rowsOf(file: string, sql: string): Record<string, unknown>[] {
-  const database = new DatabaseSync(file, { readOnly: true });
+  const database = new DatabaseSync(file, { readOnly: true, timeout: 10_000 });
   try {
     return database.prepare(sql).all() as Record<string, unknown>[];
   } finally {

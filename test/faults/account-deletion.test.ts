@@ -44,7 +44,7 @@ async function sqlite(dir: string): Promise<Database> {
   return {
     env: {},
     async count(sql) {
-      file ??= new DatabaseSync(join(dir, 'uqrp.sqlite'), { readOnly: true });
+      file ??= new DatabaseSync(join(dir, 'uqrp.sqlite'), { readOnly: true, timeout: 10_000 });
       return Number((file.prepare(sql).get() as { n: number }).n);
     },
     drop: async () => file?.close(),

@@ -48,7 +48,7 @@ describe('embedded engine', () => {
     'waits for another process that writes, and goes on with other things',
     async (store, { file }) => {
       const home = await settle(store);
-      const other = new DatabaseSync(file);
+      const other = new DatabaseSync(file, { timeout: 10_000 });
       other.exec('begin immediate');
       let done = false;
       const unit = store
@@ -148,7 +148,7 @@ describe('embedded engine', () => {
 
   scenario('a scrub that finds a reader in the way says so', async (store, { file }) => {
     const home = await settle(store);
-    const other = new DatabaseSync(file);
+    const other = new DatabaseSync(file, { timeout: 10_000 });
     other.exec('begin');
     other.prepare('select * from users').all();
     await store.write((tx) => putRecord(tx, home, 'a'));
