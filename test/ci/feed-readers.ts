@@ -122,7 +122,10 @@ async function onSqlite(): Promise<Engine> {
     servers: [server],
     restart: async (same) => same,
     async log() {
-      const database = new DatabaseSync(join(server.dataDir, 'uqrp.sqlite'), { readOnly: true, timeout: 10_000 });
+      const database = new DatabaseSync(join(server.dataDir, 'uqrp.sqlite'), {
+        readOnly: true,
+        timeout: 10_000,
+      });
       const rows = database.prepare(QUERY).all() as unknown as LogRow[];
       database.close();
       return rows.map(toldOf);

@@ -127,7 +127,10 @@ class Run {
 
   /** Whether the last unit of its import was committed: a SIGKILL may come between this and the end of the process. */
   #isStored({ version }: PublishedVersion): boolean {
-    const file = new DatabaseSync(join(this.#server.dataDir, 'uqrp.sqlite'), { readOnly: true, timeout: 10_000 });
+    const file = new DatabaseSync(join(this.#server.dataDir, 'uqrp.sqlite'), {
+      readOnly: true,
+      timeout: 10_000,
+    });
     try {
       const row = file.prepare('SELECT state FROM dataset_versions WHERE version = ?').get(version);
       return row?.state === 'served';
