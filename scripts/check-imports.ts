@@ -9,7 +9,6 @@ import { fileURLToPath } from 'node:url';
 import { cruise, type ICruiseResult, type IForbiddenRuleType } from 'dependency-cruiser';
 import {
   DASHBOARD_IMPORTS,
-  EXCEPTIONS,
   MODULES,
   RESTRICTED_IMPORTS,
   SDK_IMPORTS,
@@ -32,10 +31,7 @@ function pathOf(module: string): string {
 }
 
 function moduleRules(): IForbiddenRuleType[] {
-  const excepted = (module: string): readonly string[] =>
-    EXCEPTIONS.filter((row) => row.module === module).flatMap(({ may }) => may);
-  const rules = MODULES.map(({ module, may }) => ({ module, may: [...may, ...excepted(module)] }));
-  return [...rules, ...WALLS].map(({ module, may }) => ({
+  return [...MODULES, ...WALLS].map(({ module, may }) => ({
     name: `${module}-imports-a-module-that-its-row-does-not-name`,
     severity: 'error',
     from: { path: pathOf(module), pathNot: TEST_FILES },

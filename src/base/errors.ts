@@ -66,3 +66,19 @@ export function namespaceSuspended(): AppError {
 export function unauthenticated(message: string): AppError {
   return new AppError('authentication_error', message);
 }
+
+/** A wrong command of an operator: exit code 2. */
+export class UsageError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'UsageError';
+  }
+}
+
+/** A command of an operator fails by its input or the data: exit code 1. The text says what to do. */
+export class InputError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'InputError';
+  }
+}

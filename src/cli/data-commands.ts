@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { UsageError } from '../base/errors.ts';
 import type { ApplyOptions, PromoteOptions } from './actions/apply.ts';
 import type { ImportOptions, VerifyOptions } from './actions/datasets.ts';
 import type { DnssecOptions, RolloverOptions } from './actions/dnssec.ts';
@@ -10,7 +11,6 @@ import type { ReadOptions } from './actions/read.ts';
 import type { WatchOptions } from './actions/watch.ts';
 import { type Builder, examples, group } from './commands.ts';
 import type { FeedOption } from './control-connection.ts';
-import { UsageError } from './output.ts';
 
 export function addDataCommands({ program, command, clock, json }: Builder): void {
   const geoip = group(program, 'geoip', 'replace the address database of the service geoip');

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
+import { InputError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { readLines } from './actions/transfer.ts';
-import { InputError } from './output.ts';
 
 async function collect(input: Readable, max: number): Promise<string[]> {
   const lines: string[] = [];

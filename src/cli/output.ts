@@ -1,23 +1,7 @@
-import { AppError } from '../base/errors.ts';
+import { AppError, UsageError } from '../base/errors.ts';
 import { ConfigError } from '../ops/config/config.ts';
 
 export const EXIT = { ok: 0, failed: 1, usage: 2, drift: 3 } as const;
-
-/** A wrong command line: exit code 2. */
-export class UsageError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'UsageError';
-  }
-}
-
-/** A failure of the input or the data: exit code 1. */
-export class InputError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'InputError';
-  }
-}
 
 /**
  * Ends the process with code 0 when the reader of its output has ended (`| head`). The server replaces this listener.

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { InputError, UsageError } from './output.ts';
+import { InputError, UsageError } from '../base/errors.ts';
 import { givenApi, storedRecord } from './rest.ts';
 
 const ORIGIN = 'https://uqrp.example.com';

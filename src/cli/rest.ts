@@ -1,11 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import { request as requestHttps } from 'node:https';
+import { InputError, UsageError } from '../base/errors.ts';
 import type { Config } from '../ops/config/config.ts';
 import { readEnvironment } from '../ops/config/env.ts';
 import { isJsonObject, type JsonObject } from '../protocol/input/fields.ts';
 import { aboutOneItem } from './actions/put-input.ts';
 import { inUrl, reachable } from './address.ts';
-import { escapeControls, InputError, UsageError } from './output.ts';
+import { escapeControls } from './output.ts';
 
 // No import: see src/base/lifecycle/README.md.
 const { request: requestHttp } = process.getBuiltinModule('node:http');

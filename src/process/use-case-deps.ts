@@ -7,8 +7,17 @@ import { type HasSessions, openSessions } from '../control/accounts/sessions.ts'
 import type { HasClock, HasIds, HasRandom, HasStore, HasUnit, HasZoneLength } from '../control/deps.ts';
 import type { HasHistoryKeys } from '../control/history/keep.ts';
 import type { Config } from '../ops/config/config.ts';
-import { deriveKey, type Secret } from '../ops/config/data-dir.ts';
+import {
+  deriveKey,
+  loadSecret,
+  prepareDataDir,
+  requireDataDir,
+  type Secret,
+} from '../ops/config/data-dir.ts';
+import { isDiskFull } from '../store/engine/engine-errors.ts';
+import { hasLocalStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
+import { openCheckedStore, storeFault } from './start-checks.ts';
 
 /** Enough for every use case except webhooks. Only composition roots hold all of it. */
 export interface UseCaseDeps
@@ -39,4 +48,37 @@ export function makeDeps(
     zoneLength: Math.max(...config.zones.map((zone) => zone.length)),
     sessions: openSessions({ store, clock, newId }, secret),
   };
+}
+
+interface StoreOptions {
+  /** Whether missing data directory, database and secret are created. */
+  readonly mayCreate: boolean;
+}
+
+/** Runs an operator's command over the configured store, beside a running server, and closes it. @throws StartError for an unusable store */
+export async function runOverStore<T>(
+  config: Config,
+  clock: Clock,
+  run: (deps: UseCaseDeps, secret: Secret) => Promise<T>,
+  { mayCreate }: StoreOptions,
+): Promise<T> {
+  const { dataDir, databaseUrl } = config;
+  if (mayCreate) prepareDataDir(dataDir);
+  // With both settings, the data directory is not needed.
+  else if (databaseUrl === null || config.secret === null) requireDataDir(dataDir);
+  const secret = loadSecret(dataDir, config.secret, mayCreate);
+  const store = await openCheckedStore(config, secret, clock);
+  try {
+    return await run(makeDeps(config, store, secret, clock), secret);
+  } catch (error) {
+    // A full disk, for example, with the path.
+    throw (isDiskFull(error) ? storeFault(error, config) : null) ?? error;
+  } finally {
+    await store.close();
+  }
+}
+
+/** Whether there is a store to run over, without making one. */
+export function hasStore({ dataDir, databaseUrl }: Pick<Config, 'dataDir' | 'databaseUrl'>): boolean {
+  return databaseUrl !== null || hasLocalStore(dataDir);
 }

@@ -1,3 +1,4 @@
+import { InputError, UsageError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { decodeBase64 } from '../../protocol/encodings.ts';
 import type { JsonObject } from '../../protocol/input/fields.ts';
@@ -15,7 +16,7 @@ import {
 } from '../apply/plan.ts';
 import { commandConfig } from '../context.ts';
 import { diffOf } from '../diff.ts';
-import { EXIT, escapeControls, InputError, print, UsageError } from '../output.ts';
+import { EXIT, escapeControls, print } from '../output.ts';
 import { acceptedBody, acceptedList, openRest, type RestClient } from '../rest.ts';
 
 export interface ApplyOptions {

@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import { setPriority, tmpdir } from 'node:os';
 import { basename } from 'node:path';
+import { InputError, UsageError } from '../../base/errors.ts';
+import { isOutOfSpace } from '../../base/files.ts';
 import type { Clock } from '../../base/time.ts';
 import { attestFiles, verifyFiles } from '../../control/datasets/attest.ts';
 import { importDataset } from '../../control/datasets/import.ts';
@@ -12,13 +14,12 @@ import {
   listDatasets,
   retireDataset,
 } from '../../control/datasets/versions.ts';
+import { hasStore } from '../../process/use-case-deps.ts';
 import { isPublishedVersion, isSlug } from '../../protocol/datasets/query.ts';
 import { PUBLIC_KEY_OCTETS } from '../../protocol/datasets/signed-text.ts';
 import { decodeBase64 } from '../../protocol/encodings.ts';
-import { isDiskFull } from '../../store/engine/engine-errors.ts';
-import { hasLocalStore } from '../../store/open.ts';
 import { configWithData, withStore } from '../context.ts';
-import { EXIT, escapeControls, InputError, print, table, UsageError } from '../output.ts';
+import { EXIT, escapeControls, print, table } from '../output.ts';
 
 /** What a progress line is written to. */
 export interface Terminal {
@@ -79,12 +80,13 @@ export interface VerifyOptions {
 
 /** Makes an attestation key in the data directory. The newest key attests. */
 export async function datasetKeygen(clock: Clock, json: boolean): Promise<void> {
-  const { dataDir, databaseUrl } = configWithData();
+  const config = configWithData();
+  const { dataDir } = config;
   const { kid, publicKey, createdAt } = makeAttestationKey(dataDir, clock());
   const text = publicKey.toString('base64');
   const created = new Date(createdAt).toISOString();
   print(json ? JSON.stringify({ kid, public_key: text, created_at: created }) : `${kid} ${text}`);
-  if (databaseUrl === null && !hasLocalStore(dataDir)) return;
+  if (!hasStore(config)) return;
   try {
     await withStore(clock, ({ deps }) => publishOwnKeys(deps, readAttestationKeys(dataDir)));
   } catch (error) {
@@ -178,7 +180,7 @@ export async function datasetImport(
     ),
   )
     .catch((error: unknown) => {
-      if (!isFull(error)) throw error;
+      if (!isOutOfSpace(error)) throw error;
       throw new InputError('The disk is full. Make room and import again: it goes on from here.');
     })
     .finally(() => {
@@ -254,8 +256,4 @@ function parseTarget(target: string): { slug: string; version: string | null } {
     throw new UsageError('a dataset is named SLUG or SLUG@VERSION, such as gtin-demo@1.2.0');
   }
   return { slug, version: version ?? null };
-}
-
-function isFull(error: unknown): boolean {
-  return isDiskFull(error) || (error as NodeJS.ErrnoException).code === 'ENOSPC';
 }

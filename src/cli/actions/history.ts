@@ -1,9 +1,10 @@
 /** Versions of records, over REST with UQRP_TOKEN. */
+import { InputError, UsageError } from '../../base/errors.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/input/fields.ts';
 import { foldCase } from '../../protocol/names/labels.ts';
 import { commandConfig } from '../context.ts';
 import { diffOf } from '../diff.ts';
-import { escapeControls, InputError, print, table, UsageError } from '../output.ts';
+import { escapeControls, print, table } from '../output.ts';
 import { acceptedBody, acceptedList, openRest, type RestClient } from '../rest.ts';
 
 export interface ApiOption {

@@ -1,3 +1,4 @@
+import { UsageError } from '../../base/errors.ts';
 import { isTier, TIERS, type Tier } from '../../base/limits.ts';
 import type { Clock } from '../../base/time.ts';
 import {
@@ -12,7 +13,7 @@ import {
 import { listAllNamespaces, setPublicRead, setSuspended } from '../../control/namespaces/rules.ts';
 import { listAllOrganizations, setOrganizationTier } from '../../control/organizations/rules.ts';
 import { withStore } from '../context.ts';
-import { print, table, UsageError } from '../output.ts';
+import { print, table } from '../output.ts';
 
 export async function userCreate(clock: Clock, email: string, tier: string, json: boolean): Promise<void> {
   const user = await withStore(clock, ({ deps }) => createUser(deps, email, parseTier(tier)), {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { InputError, UsageError } from '../output.ts';
+import { InputError, UsageError } from '../../base/errors.ts';
 import { type PutOptions, putBody, putData } from './put-input.ts';
 
 const bodyOf = (options: PutOptions, data = Buffer.from('x')) => {

@@ -1,8 +1,9 @@
 /** The command line of `put` as the body of a write. */
+
 import { createReadStream } from 'node:fs';
+import { InputError, UsageError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { JsonObject } from '../../protocol/input/fields.ts';
-import { InputError, UsageError } from '../output.ts';
 
 export interface PutOptions {
   /** The value is the content of this file; `-` is standard input. */

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { InputError, UsageError } from '../../base/errors.ts';
 import type { Config } from '../../ops/config/config.ts';
 import { ask, type ClientTransport, type DnsServer } from '../../process/dns-client.ts';
 import { RCODE, RRTYPE, rcodeName, rrtypeName } from '../../protocol/dns/codes.ts';
@@ -11,7 +12,7 @@ import { txtValue } from '../../protocol/dns/rdata/rdata.ts';
 import { foldCase } from '../../protocol/names/labels.ts';
 import { parseEnvelope } from '../../protocol/query/envelope.ts';
 import { commandConfig } from '../context.ts';
-import { EXIT, escapeControls, InputError, print, UsageError } from '../output.ts';
+import { EXIT, escapeControls, print } from '../output.ts';
 
 export interface QueryOptions {
   readonly server?: string;

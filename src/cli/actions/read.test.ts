@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { UsageError } from '../../base/errors.ts';
 import { hostedEnvelope } from '../../dns/query/resolve.ts';
 import { RCODE, RRTYPE } from '../../protocol/dns/codes.ts';
 import type { Message } from '../../protocol/dns/message/message.ts';
 import { nameFromText } from '../../protocol/dns/name.ts';
 import { txtChunks } from '../../protocol/dns/rdata/rdata.ts';
 import { errorEnvelope } from '../../protocol/query/envelope.ts';
-import { UsageError } from '../output.ts';
 import { forTerminal, payloadOf, questionOf } from './read.ts';
 
 const ZONES = ['uqrp.net', 'dns.example.com'];

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { InputError, UsageError } from '../../base/errors.ts';
 import { readEnvironment } from '../../ops/config/env.ts';
 import { queryTokenText } from '../../ops/config/variables.ts';
 import { RCODE, RRTYPE } from '../../protocol/dns/codes.ts';
@@ -15,7 +16,7 @@ import {
 import { isOperation } from '../../protocol/names/query-name.ts';
 import { type ParsedEnvelope, parseEnvelope } from '../../protocol/query/envelope.ts';
 import { commandConfig } from '../context.ts';
-import { escapeControls, InputError, print, UsageError } from '../output.ts';
+import { escapeControls, print } from '../output.ts';
 import { askTxt, type QueryOptions, statusText, targetOf } from './query.ts';
 
 export interface ReadOptions extends QueryOptions {

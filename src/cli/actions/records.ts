@@ -1,18 +1,23 @@
-import { AppError } from '../../base/errors.ts';
+import { AppError, InputError, UsageError } from '../../base/errors.ts';
 import type { Clock } from '../../base/time.ts';
 import { createUser } from '../../control/accounts/rules.ts';
-import { createNamespace, customerActor, ownerActor, setPublicRead } from '../../control/namespaces/rules.ts';
+import {
+  createNamespace,
+  customerActor,
+  findOwnerActor,
+  listOwnNamespaces,
+  ownerActor,
+  setPublicRead,
+} from '../../control/namespaces/rules.ts';
 import { writeBulk } from '../../control/records/bulk.ts';
 import { parseBulk } from '../../control/records/bulk-shapes.ts';
 import type { Config } from '../../ops/config/config.ts';
 import { readEnvironment } from '../../ops/config/env.ts';
 import type { JsonObject } from '../../protocol/input/fields.ts';
 import { namespaceNameFaults } from '../../protocol/names/namespace-name.ts';
-import { findNamespacesByName } from '../../store/namespaces.ts';
-import { findOwner } from '../../store/webhooks/fan-out.ts';
 import { reachable } from '../address.ts';
 import { type CliContext, commandConfig, withStore } from '../context.ts';
-import { escapeControls, InputError, print, UsageError } from '../output.ts';
+import { escapeControls, print } from '../output.ts';
 import { type NodeHas, openRest, putOverRest, untilOnNodes } from '../rest.ts';
 import { aboutOneItem, type PutOptions, putBody, putData, waitSeconds } from './put-input.ts';
 
@@ -85,8 +90,8 @@ async function putLocally(
         user === undefined ? await knownOwner(deps, namespace) : await makeOwner(deps, namespace, user);
       const { records } = await writeBulk(deps, owner, body);
       if (options.publicRead === true) await setPublicRead(deps, namespace, true);
-      const row = (await findNamespacesByName(deps.store.read, [namespace], owner.customerId)).get(namespace);
-      return { id: records[0]!.id, key: name, bytes, public_read: row?.public_read === 1 };
+      const own = (await listOwnNamespaces(deps, owner)).find((one) => one.name === namespace);
+      return { id: records[0]!.id, key: name, bytes, public_read: own?.public_read === true };
     });
     print(json ? JSON.stringify(written) : describe(written, config));
   };
@@ -134,20 +139,19 @@ export async function deleteRecordByKey(clock: Clock, key: string, json: boolean
 type Owner = Awaited<ReturnType<typeof ownerActor>>;
 
 async function knownOwner(deps: Deps, namespace: string): Promise<Owner> {
-  if ((await findOwner(deps.store.read, namespace)) === null) {
-    throw new InputError(
-      `the namespace ${namespace} does not exist. Add --user EMAIL to make it for that account.`,
-    );
-  }
-  return ownerActor(deps, namespace);
+  const owner = await findOwnerActor(deps, namespace);
+  if (owner !== null) return owner;
+  throw new InputError(
+    `the namespace ${namespace} does not exist. Add --user EMAIL to make it for that account.`,
+  );
 }
 
 /** The account as an actor; it and the namespace are made where they are missing. */
 async function makeOwner(deps: Deps, namespace: string, email: string): Promise<Owner> {
-  const owner = await findOwner(deps.store.read, namespace);
+  const owner = await findOwnerActor(deps, namespace);
   const known = await customerActor(deps, email);
   if (owner !== null) {
-    if (owner.id !== known?.customerId) {
+    if (owner.customerId !== known?.customerId) {
       throw new InputError(`the namespace ${namespace} belongs to another account than ${email}`);
     }
     return known;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { AppError } from '../../base/errors.ts';
+import { AppError, InputError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { type Clock, formatTimeOrNull } from '../../base/time.ts';
 import { exportThen } from '../../control/history/export.ts';
@@ -10,7 +10,7 @@ import { type Bulk, parseBulk } from '../../control/records/bulk-shapes.ts';
 import { type ExportedRecord, exportRecords } from '../../control/records/listing.ts';
 import { foldCase } from '../../protocol/names/labels.ts';
 import { withStore } from '../context.ts';
-import { InputError, print } from '../output.ts';
+import { print } from '../output.ts';
 
 const NEWLINE = 0x0a;
 

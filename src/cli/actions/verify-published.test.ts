@@ -4,8 +4,8 @@ import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startTxtServer, type TxtAnswer } from '../../../test/support/cli/txt-server.ts';
 import { runCli } from '../../../test/support/command.ts';
+import { UsageError } from '../../base/errors.ts';
 import { keyTxt } from '../../protocol/datasets/attestation.ts';
-import { UsageError } from '../output.ts';
 import { checkOverDns, readManifestName } from './verify-published.ts';
 
 const FIXTURES = new URL('../../../test/fixtures/attest/', import.meta.url);

@@ -1,3 +1,4 @@
+import { UsageError } from '../../base/errors.ts';
 import { sha256Of } from '../../control/datasets/items.ts';
 import { checkPublished, type PublishedCheck } from '../../protocol/datasets/published.ts';
 import { KEYS_SLUG, parseDatasetQuery } from '../../protocol/datasets/query.ts';
@@ -6,7 +7,7 @@ import type { Message } from '../../protocol/dns/message/message.ts';
 import { txtValue } from '../../protocol/dns/rdata/rdata.ts';
 import { foldCase } from '../../protocol/names/labels.ts';
 import { commandConfig } from '../context.ts';
-import { EXIT, escapeControls, print, UsageError } from '../output.ts';
+import { EXIT, escapeControls, print } from '../output.ts';
 import { askTxt, completeName, type QueryOptions, type Target, targetOf } from './query.ts';
 
 interface VerifyPublishedOptions extends QueryOptions {

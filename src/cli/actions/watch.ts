@@ -2,13 +2,14 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
+import { InputError } from '../../base/errors.ts';
 import { replaceFileSync } from '../../base/files.ts';
 import { backoffMs } from '../../base/lifecycle/loop.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { readEnvironment } from '../../ops/config/env.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/input/fields.ts';
 import { commandConfig } from '../context.ts';
-import { escapeControls, InputError, print } from '../output.ts';
+import { escapeControls, print } from '../output.ts';
 import { acceptedBody, openRest, type RestClient, refusalOf } from '../rest.ts';
 
 export interface WatchOptions {

@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
+import { InputError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { InputError } from '../output.ts';
 import { readDirectory } from './directory.ts';
 
 function withFiles<T>(files: Readonly<Record<string, string | Buffer>>, run: (dir: string) => T): T {

@@ -1,11 +1,12 @@
 /** A directory of files as the records that a namespace shall hold. */
+
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { InputError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { decodeBase64 } from '../../protocol/encodings.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/input/fields.ts';
 import { parseRecordKey } from '../../protocol/names/record-key.ts';
-import { InputError } from '../output.ts';
 import type { WantedRecord } from './plan.ts';
 
 const SETTINGS_FILE = 'uqrp.json';

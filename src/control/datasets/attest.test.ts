@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { pathsOf } from '../../cli/backup.ts';
+import { pathsOf } from '../../process/operator/backup.ts';
 import { attest, isAttestedBy } from '../../protocol/datasets/attestation.ts';
 import { attestFiles, verifyFiles } from './attest.ts';
 import { DatasetFault } from './items.ts';

@@ -300,11 +300,17 @@ function setFlags(
   });
 }
 
-/** For work of the operator in the owner's name. @throws AppError 404 */
-export async function ownerActor({ store }: HasStore, namespace: string): Promise<Actor> {
+/** For work of the operator in the owner's name. Null when there is no such namespace. */
+export async function findOwnerActor({ store }: HasStore, namespace: string): Promise<Actor | null> {
   const owner = await findOwner(store.read, foldCase(namespace));
+  return owner === null ? null : actorFor(owner);
+}
+
+/** As `findOwnerActor`. @throws AppError 404 */
+export async function ownerActor(deps: HasStore, namespace: string): Promise<Actor> {
+  const owner = await findOwnerActor(deps, namespace);
   if (owner === null) throw notFound('Namespace');
-  return actorFor(owner);
+  return owner;
 }
 
 /** Null when no account has this mail address. */

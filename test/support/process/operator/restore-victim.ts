@@ -1,5 +1,5 @@
 /** Restores a backup and kills itself after so many files: `restore-victim.ts FOLDER DATA_DIR FILES`. */
-import { restoreInto } from '../../../../src/cli/backup.ts';
+import { restoreInto } from '../../../../src/process/operator/backup.ts';
 
 const [folder, dataDir, files] = process.argv.slice(2);
 restoreInto(folder!, { dataDir: dataDir!, databaseUrl: null }, (written) => {

@@ -9,15 +9,13 @@ import type { Config } from '../../ops/config/config.ts';
 import { deriveKey, loadSecret } from '../../ops/config/data-dir.ts';
 import { isOpenToAll } from '../../ops/config/feed-settings.ts';
 import { neededNode } from '../../ops/config/version.ts';
-import { askResolver, dsSeenBy, resolversOf } from '../../process/dns-client.ts';
-import { checkPorts, portUses } from '../../process/start-checks.ts';
-import { fileZoneKeys, type ZoneKeys } from '../../process/zone-keys/control-secrets.ts';
-import { openZoneKeys } from '../../process/zone-keys/open.ts';
 import { RRTYPE } from '../../protocol/dns/codes.ts';
 import { openStore } from '../../store/open.ts';
 import { lockDataDir } from '../../store/sqlite/server-lock.ts';
-import { configWithData } from '../context.ts';
-import { EXIT, print, table } from '../output.ts';
+import { askResolver, dsSeenBy, resolversOf } from '../dns-client.ts';
+import { checkPorts, portUses } from '../start-checks.ts';
+import { fileZoneKeys, type ZoneKeys } from '../zone-keys/control-secrets.ts';
+import { openZoneKeys } from '../zone-keys/open.ts';
 import {
   checkCertificate,
   checkClock,
@@ -36,12 +34,11 @@ import {
 } from './checks.ts';
 import { checkBroker } from './feed-broker.ts';
 
-/** Looks at everything that most often goes wrong, changes nothing, and ends with 1 when something is wrong. */
-export async function doctor(clock: Clock, json: boolean): Promise<void> {
-  const config = configWithData();
+/** Looks at everything that most often goes wrong, and changes nothing. */
+export async function examine(config: Config, clock: Clock): Promise<readonly Finding[]> {
   const files = filesOf(config.dataDir);
   const resolvers = resolversOf(config.resolvers);
-  const findings = [
+  return [
     checkNode(process.versions.node, neededNode()),
     checkDisk(freeOctets(config.dataDir)),
     checkClock(clock(), newestOf(files)),
@@ -61,12 +58,6 @@ export async function doctor(clock: Clock, json: boolean): Promise<void> {
     ...(await Promise.all(resolvers.map(checkResolver))),
     ...(await checkZones(config, resolvers, clock)),
   ];
-  if (json) print(JSON.stringify(findings));
-  else
-    print(
-      table([['CHECK', 'STATE', 'FOUND'], ...findings.map(({ check, state, text }) => [check, state, text])]),
-    );
-  if (findings.some(({ state }) => state === 'wrong')) process.exitCode = EXIT.failed;
 }
 
 /** The ports must be free, unless a server is running. */

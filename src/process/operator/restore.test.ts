@@ -14,12 +14,14 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { prepareDataDir, requireDataDir, UNFINISHED_RESTORE } from '../ops/config/data-dir.ts';
-import { takeServerLock } from '../process/start-checks.ts';
-import { openStore } from '../store/open.ts';
+import { prepareDataDir, requireDataDir, UNFINISHED_RESTORE } from '../../ops/config/data-dir.ts';
+import { openStore } from '../../store/open.ts';
+import { takeServerLock } from '../start-checks.ts';
 import { DATABASE_FILE, describeFile, MANIFEST_FILE, newManifest, restoreInto } from './backup.ts';
 
-const VICTIM = fileURLToPath(new URL('../../test/support/cli/backup/restore-victim.ts', import.meta.url));
+const VICTIM = fileURLToPath(
+  new URL('../../../test/support/process/operator/restore-victim.ts', import.meta.url),
+);
 
 describe('restore', () => {
   let base: string;

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import type { Clock } from '../../base/time.ts';
 import { type Config, StartError } from '../../ops/config/config.ts';
 import { loadSecret, secretFingerprint } from '../../ops/config/data-dir.ts';
-import { storeFault } from '../../process/start-checks.ts';
 import { RCODE, rcodeName } from '../../protocol/dns/codes.ts';
 import { LATEST_MIGRATION, laterSchemaText, schemaOf } from '../../store/migrations/migrate.ts';
 import { openStore } from '../../store/open.ts';
 import { readFact } from '../../store/service-facts.ts';
 import { checkSqlite } from '../../store/sqlite/backup.ts';
+import { storeFault } from '../start-checks.ts';
 
 /** What one check found. `note`: nothing is wrong, or this machine cannot check it. */
 export interface Finding {

@@ -17,15 +17,15 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { isOutOfSpace } from '../base/files.ts';
-import type { Clock } from '../base/time.ts';
-import { prepareDataDir, UNFINISHED_RESTORE } from '../ops/config/data-dir.ts';
-import { programVersion } from '../ops/config/version.ts';
-import { takeServerLock } from '../process/start-checks.ts';
-import { checkSqlite, copySqlite } from '../store/sqlite/backup.ts';
-import { LOCK_FILE, type ServerLock } from '../store/sqlite/server-lock.ts';
-import { commandConfig, configWithData } from './context.ts';
-import { InputError, print } from './output.ts';
+import { InputError } from '../../base/errors.ts';
+import { isOutOfSpace } from '../../base/files.ts';
+import type { Clock } from '../../base/time.ts';
+import type { Config } from '../../ops/config/config.ts';
+import { prepareDataDir, UNFINISHED_RESTORE } from '../../ops/config/data-dir.ts';
+import { programVersion } from '../../ops/config/version.ts';
+import { checkSqlite, copySqlite } from '../../store/sqlite/backup.ts';
+import { LOCK_FILE, type ServerLock } from '../../store/sqlite/server-lock.ts';
+import { takeServerLock } from '../start-checks.ts';
 
 export const MANIFEST_FILE = 'manifest.json';
 const FORMAT = 1;
@@ -109,9 +109,23 @@ function parseManifest(text: string): Manifest | string {
 export const DATABASE_FILE = 'uqrp.sqlite';
 const FOLDERS = ['.', 'keys', 'tls'];
 
-/** Copies what the data directory holds into a new folder, beside a running server. The manifest is written last. */
-export function backup(clock: Clock, folder: string, json: boolean): void {
-  const { dataDir, databaseUrl, secret } = configWithData();
+interface MadeBackup {
+  readonly folder: string;
+  readonly engine: Manifest['engine'];
+  readonly files: number;
+  /** What the backup lacks, for the operator. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * Copies what the data directory holds into a new folder, beside a running server. The manifest is written last.
+ * @throws InputError, with nothing left of the folder's content
+ */
+export function makeBackup(
+  { dataDir, databaseUrl, secret }: Pick<Config, 'dataDir' | 'databaseUrl' | 'secret'>,
+  clock: Clock,
+  folder: string,
+): MadeBackup {
   const target = resolve(folder);
   const engine = databaseUrl === null ? 'sqlite' : 'postgres';
   if (engine === 'sqlite' && !existsSync(join(dataDir, DATABASE_FILE))) {
@@ -133,9 +147,7 @@ export function backup(clock: Clock, folder: string, json: boolean): void {
     rmSync(target, { recursive: true, force: true });
     throw backupFault(error, target);
   }
-  const notes = notesFor(engine, secret !== null);
-  if (json) print(JSON.stringify({ folder: target, engine, files: files.length, notes }));
-  else print([`${files.length} files in ${target}`, ...notes].join('\n'));
+  return { folder: target, engine, files: files.length, notes: notesFor(engine, secret !== null) };
 }
 
 interface Copying {
@@ -232,16 +244,6 @@ function syncPath(path: string): void {
 interface RestoreTarget {
   readonly dataDir: string;
   readonly databaseUrl: string | null;
-}
-
-export function restore(folder: string, json: boolean): void {
-  const config = commandConfig();
-  const { files, made_at } = restoreInto(folder, config);
-  print(
-    json
-      ? JSON.stringify({ data_dir: config.dataDir, files: files.length, made_at })
-      : `${files.length} files of ${made_at} restored into ${config.dataDir}`,
-  );
 }
 
 /**

@@ -7,7 +7,7 @@ import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { backupFault, DATABASE_FILE } from './backup.ts';
 
-const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url));
+const CLI = fileURLToPath(new URL('../../cli.ts', import.meta.url));
 
 describe('backup', () => {
   it('that fails leaves no folder: a timer would fill the disk with them', () => {

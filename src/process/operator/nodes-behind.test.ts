@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { RolloverOutcome } from '../dns/dnssec/rollover.ts';
-import type { NodeState } from '../feed/nodes/node-states.ts';
-import { refuseWhileBehind } from './actions/dnssec.ts';
-import { InputError } from './output.ts';
+import { InputError } from '../../base/errors.ts';
+import type { RolloverOutcome } from '../../dns/dnssec/rollover.ts';
+import type { NodeState } from '../../feed/nodes/node-states.ts';
+import { refuseWhileBehind } from './signing-keys.ts';
 
 const ZONE = 'uqrp.net';
 const switching: RolloverOutcome = { kind: 'advanced', step: 'switch', keyTag: 7, next: null };
