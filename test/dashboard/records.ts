@@ -186,6 +186,49 @@ browserTest('records', (get) => {
     await other.close();
   });
 
+  it('a deletion is undone from its toast, by a click or a key, with what the record held', async () => {
+    const { page, axe, shot } = get();
+    const stored = async () =>
+      ((await ada.call('GET', '/records?key=greeting.acme.v1')).body as Record<string, unknown>[]).map(
+        ({ data, content_type, ttl_seconds }) => ({ data, content_type, ttl_seconds }),
+      );
+    const before = await stored();
+    const deleted = row(page, 'greeting.acme.v1');
+    const remove = async (): Promise<void> => {
+      await deleted.getByRole('button', { name: 'Delete' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+      await deleted.waitFor({ state: 'detached' });
+    };
+    await remove();
+    const toast = page.getByText('greeting.acme.v1 is deleted.');
+    await toast.waitFor();
+    await axe('a deletion that can be undone');
+    await shot('record-undo');
+    await page.getByRole('button', { name: 'Undo: greeting.acme.v1 is deleted.' }).click();
+    await deleted.waitFor();
+    await page.getByText('greeting.acme.v1 is back.').waitFor();
+    assert.deepEqual(await stored(), before);
+    await remove();
+    await effectsRan(page);
+    await page.keyboard.press('z');
+    await deleted.waitFor();
+    assert.deepEqual(await stored(), before);
+  });
+
+  it('an undo does not write over what somebody has made since', async () => {
+    const { page, allow } = get();
+    allow(/status of 412/);
+    const twice = row(page, 'dot.images.acme.v1');
+    await twice.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await twice.waitFor({ state: 'detached' });
+    await ada.call('POST', '/records', { record: { key: 'dot.images.acme.v1', data: 'bmV3' } });
+    await page.getByRole('button', { name: 'Undo: dot.images.acme.v1 is deleted.' }).click();
+    await page.getByText('It could not be undone:').waitFor();
+    const { body } = await ada.call('GET', '/records?key=dot.images.acme.v1');
+    assert.equal((body as { data: string }[])[0]?.data, 'bmV3');
+  });
+
   it('many are changed and deleted at once, in one write', async () => {
     const { page, origin, axe, shot } = get();
     const many = Array.from({ length: 30 }, (_, n) => ({
@@ -220,7 +263,11 @@ browserTest('records', (get) => {
     await dialog.getByText('Done: 30 written.').waitFor();
     await dialog.getByRole('button', { name: 'Close' }).first().click();
     await page.getByRole('heading', { name: 'Nothing matches this filter' }).waitFor();
-    await page.getByRole('button', { name: 'Clear filters' }).first().click();
+    await page.getByText('30 records are deleted.').waitFor();
+    await page.getByRole('button', { name: 'Undo: 30 records are deleted.' }).click();
+    await row(page, 'n0.many.acme.v1').getByText('7', { exact: true }).waitFor();
+    await page.getByText('30 in all').waitFor();
+    await page.getByRole('button', { name: 'Clear' }).first().click();
     await row(page, 'greeting.acme.v1').waitFor();
   });
 

@@ -4,7 +4,7 @@ import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import type { BulkItem } from './bulk-job.ts';
 import { BulkRun } from './bulk-run.tsx';
-import { useBulkJob } from './use-bulk-job.ts';
+import { type BulkWrite, useBulkJob } from './use-bulk-job.ts';
 
 export interface BulkDialogProps {
   readonly title: string;
@@ -12,8 +12,8 @@ export interface BulkDialogProps {
   readonly text: string;
   readonly items: readonly BulkItem[];
   readonly isDeletion: boolean;
-  /** @param done keys that were written or deleted */
-  readonly onClose: (done: ReadonlySet<string>) => void;
+  /** @param done keys that were written or deleted, by `writes` */
+  readonly onClose: (done: ReadonlySet<string>, writes: readonly BulkWrite[]) => void;
 }
 
 /** Asks, then writes in steps of 500, with progress, stop and resume. */
@@ -22,14 +22,13 @@ export function BulkDialog({ title, text, items, isDeletion, onClose }: BulkDial
   const [wasStarted, setStarted] = useState(false);
   const wasClicked = useRef(false);
   const isRunning = bulk.state === 'running';
+  const close = (): void => onClose(bulk.doneKeys(), bulk.writes());
   return (
-    <Dialog title={title} canClose={!isRunning} onClose={() => onClose(bulk.doneKeys())}>
+    <Dialog title={title} canClose={!isRunning} onClose={close}>
       <p>{text}</p>
       {wasStarted ? <BulkRun bulk={bulk} /> : null}
       <div class="actions">
-        {isRunning ? null : (
-          <Button onClick={() => onClose(bulk.doneKeys())}>{t(wasStarted ? 'ui.close' : 'ui.cancel')}</Button>
-        )}
+        {isRunning ? null : <Button onClick={close}>{t(wasStarted ? 'ui.close' : 'ui.cancel')}</Button>}
         {wasStarted ? null : (
           <Button
             tone={isDeletion ? 'danger' : 'primary'}

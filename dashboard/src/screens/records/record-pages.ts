@@ -138,8 +138,9 @@ export function useRecordPages(filter: RecordFilter): RecordPages {
     () => rowsOf(first.value?.rows ?? [], held?.rows ?? [], own),
     [first.value, held?.rows, own],
   );
-  const changed = (next: Overlay): void => {
-    setOverlay(next);
+  // An undo may come after the page was drawn again: it adds to what is noted by then.
+  const changed = (next: (own: Overlay) => Overlay): void => {
+    setOverlay((now) => next(now.of === key ? now : nothingFor(key)));
     invalidate('namespaces');
     invalidate('me');
     // A longer list stays as it is: reading its first page again could move what the reader looks at.
@@ -154,8 +155,8 @@ export function useRecordPages(filter: RecordFilter): RecordPages {
     more: next === null || first.state !== 'ready' ? undefined : more,
     again: first.again,
     noteWritten: (record) =>
-      changed({ ...own, written: new Map(own.written).set(record.id, rowOfRecord(record)) }),
-    noteDeleted: (ids) => changed({ ...own, deleted: new Set([...own.deleted, ...ids]) }),
+      changed((now) => ({ ...now, written: new Map(now.written).set(record.id, rowOfRecord(record)) })),
+    noteDeleted: (ids) => changed((now) => ({ ...now, deleted: new Set([...now.deleted, ...ids]) })),
   };
 }
 

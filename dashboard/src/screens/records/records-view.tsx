@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
-import type { TaggedRecord } from '../../../../sdk/src/uqrp-sdk.ts';
+import type { NamespaceResource, RecordResource, TaggedRecord } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
 import { useMeta } from '../../app/meta.ts';
 import { place, setQuery } from '../../app/router.ts';
@@ -13,10 +13,12 @@ import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { DataTable } from '../../ui/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { ErrorNote } from '../../ui/error-note.tsx';
+import { Checkbox } from '../../ui/field.tsx';
 import { Loading } from '../../ui/loading.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { useNamespaces } from '../namespaces/use-namespaces.ts';
 import { ArrivalLine } from './arrival-line.tsx';
+import { deleteRecord } from './deletion.ts';
 import { ExportButton } from './export-button.tsx';
 import { FilterBar } from './filter-bar.tsx';
 import { RECORD_COLUMNS } from './record-columns.tsx';
@@ -24,6 +26,7 @@ import { EditRecordDialog, NewRecordDialog } from './record-dialogs.tsx';
 import { FILTER_NAMES, filterCount, filterTexts, keepsKey, recordFilter } from './record-filters.ts';
 import { type RecordRow, useRecordPages } from './record-pages.ts';
 import { RecordPanel } from './record-panel.tsx';
+import { keyParts } from './record-rules.ts';
 import type { Saved } from './save-record.ts';
 import { SelectionBar } from './selection-bar.tsx';
 
@@ -136,6 +139,7 @@ export function RecordsView({ namespace }: RecordsViewProps) {
               rows={pages.rows}
               filter={filter}
               meta={meta}
+              namespaces={namespaces.value ?? []}
               onDone={() => {
                 setSelected(new Set());
                 invalidate('records');
@@ -203,7 +207,9 @@ export function RecordsView({ namespace }: RecordsViewProps) {
       {doomed === null ? null : (
         <DeleteDialog
           record={doomed}
+          namespace={namespaces.value?.find(({ name }) => name === keyParts(doomed.key).namespace)}
           onClose={() => setDoomed(null)}
+          onBack={pages.noteWritten}
           onDeleted={() => {
             pages.noteDeleted([doomed.id]);
             setSelected(new Set([...selected].filter((id) => id !== doomed.id)));
@@ -225,22 +231,40 @@ function rowName({ key }: RecordRow): string {
 
 interface DeleteDialogProps {
   readonly record: Doomed;
+  readonly namespace: NamespaceResource | undefined;
   readonly onClose: () => void;
   readonly onDeleted: () => void;
+  /** The deletion was undone. */
+  readonly onBack: (record: RecordResource) => void;
 }
 
-function DeleteDialog({ record, onClose, onDeleted }: DeleteDialogProps) {
+function DeleteDialog({ record, namespace, onClose, onDeleted, onBack }: DeleteDialogProps) {
+  const [erase, setErase] = useState(false);
+  const { key } = record;
+  const days = namespace?.history?.days;
+  const text =
+    days === undefined
+      ? t('records.deleteText', { key })
+      : t(erase ? 'records.deleteErases' : 'records.deleteKeeps', { key, days: count(days) });
   return (
     <ConfirmDialog
       title={t('records.deleteOne')}
       onClose={onClose}
       onConfirm={async () => {
-        await api.records.delete(record.id);
-        toast(t('records.deletedOne', { key: record.key }));
+        const takeBack = await deleteRecord(api, record.id, { namespace, erase });
+        const undo = async (): Promise<void> => {
+          onBack((await takeBack?.()) as RecordResource);
+          invalidate('usage');
+          toast(t('records.backOne', { key }));
+        };
+        toast(t('records.deletedOne', { key }), takeBack === null ? {} : { undo });
         onDeleted();
       }}
     >
-      <p>{t('records.deleteText', { key: record.key })}</p>
+      <p>{text}</p>
+      {days === undefined ? null : (
+        <Checkbox label={t('records.erase')} isChecked={erase} onChange={setErase} />
+      )}
     </ConfirmDialog>
   );
 }

@@ -1,13 +1,15 @@
 import { useState } from 'preact/hooks';
-import type { Meta, NewRecord, RecordFilter } from '../../../../sdk/src/uqrp-sdk.ts';
+import type { Meta, NamespaceResource, NewRecord, RecordFilter } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
 import { count } from '../../format/format.ts';
 import { t, tn } from '../../text/text.ts';
 import { Button } from '../../ui/button.tsx';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { saveFile } from '../../ui/save-file.ts';
+import { toast } from '../../ui/toast.tsx';
 import { BulkDialog } from './bulk-dialog.tsx';
 import { type BulkItem, stepsOf } from './bulk-job.ts';
+import { type HeldDeletion, holdRecords, undoDeletion } from './deletion.ts';
 import { LifetimeDialog } from './lifetime-dialog.tsx';
 import { exportLine, readSelected } from './read-selected.ts';
 import type { RecordRow } from './record-pages.ts';
@@ -17,6 +19,7 @@ export interface SelectionBarProps {
   readonly rows: readonly RecordRow[];
   readonly filter: RecordFilter;
   readonly meta: Meta;
+  readonly namespaces: readonly NamespaceResource[];
   /** Something was written: the list has to be read again. */
   readonly onDone: () => void;
   readonly onDeleted: (ids: readonly string[]) => void;
@@ -28,10 +31,13 @@ interface Job {
   readonly text: string;
   readonly items: readonly BulkItem[];
   readonly isDeletion: boolean;
+  /** Of a deletion that can be taken back. */
+  readonly held?: HeldDeletion | null;
 }
 
 /** What can be done with many records at once. */
-export function SelectionBar({ ids, rows, filter, meta, onDone, onDeleted, onClear }: SelectionBarProps) {
+export function SelectionBar(props: SelectionBarProps) {
+  const { ids, rows, filter, meta, namespaces, onDone, onDeleted, onClear } = props;
   const [job, setJob] = useState<Job | null>(null);
   const [isSetting, setSetting] = useState(false);
   const [isReading, setReading] = useState(false);
@@ -71,21 +77,21 @@ export function SelectionBar({ ids, rows, filter, meta, onDone, onDeleted, onCle
       isDeletion: false,
     });
   };
+  const askDelete = async (): Promise<void> => {
+    const held = await holdRecords(api, chosen, filter, namespaces);
+    setJob({
+      title: tn('records.bulkDelete', chosen.length),
+      text: `${writes(chosen.length)} ${t(held === null ? 'records.bulkDeleteText' : 'records.bulkDeleteUndo')}`,
+      items: chosen.map(({ key }) => ({ key, record: null })),
+      isDeletion: true,
+      held,
+    });
+  };
   return (
     <div class="note">
       <div class="actions">
         <strong role="status">{tn('records.selected', chosen.length)}</strong>
-        <Button
-          tone="danger"
-          onClick={() =>
-            setJob({
-              title: tn('records.bulkDelete', chosen.length),
-              text: `${writes(chosen.length)} ${t('records.bulkDeleteText')}`,
-              items: chosen.map(({ key }) => ({ key, record: null })),
-              isDeletion: true,
-            })
-          }
-        >
+        <Button tone="danger" isBusy={isReading} onClick={() => reading(askDelete)}>
           {t('records.deleteSelected')}
         </Button>
         <Button onClick={() => setSetting(true)}>{t('records.setLifetime')}</Button>
@@ -113,10 +119,19 @@ export function SelectionBar({ ids, rows, filter, meta, onDone, onDeleted, onCle
           text={job.text}
           items={job.items}
           isDeletion={job.isDeletion}
-          onClose={(done) => {
+          onClose={(done, written) => {
             setJob(null);
             if (done.size === 0) return;
-            if (job.isDeletion) onDeleted(chosen.filter(({ key }) => done.has(key)).map(({ id }) => id));
+            if (job.isDeletion) {
+              onDeleted(chosen.filter(({ key }) => done.has(key)).map(({ id }) => id));
+              const { held } = job;
+              const undo = async (): Promise<void> => {
+                if (held) await undoDeletion(api, held, written, done);
+                onDone();
+                toast(tn('records.backMany', done.size));
+              };
+              toast(tn('records.deletedMany', done.size), held ? { undo } : {});
+            }
             onDone();
           }}
         />

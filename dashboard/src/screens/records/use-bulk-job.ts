@@ -23,6 +23,14 @@ export interface BulkHandle {
   readonly resume: () => void;
   readonly doneKeys: () => ReadonlySet<string>;
   readonly outcomes: () => ReadonlyMap<string, Outcome>;
+  /** Writes that the server has answered, in their order. */
+  readonly writes: () => readonly BulkWrite[];
+}
+
+/** A write of many, by its place in the feed. */
+export interface BulkWrite {
+  readonly seq: string;
+  readonly keys: readonly string[];
 }
 
 /** A bulk job of a component. It goes on by itself when the browser is online again, and ends with the component. */
@@ -30,6 +38,7 @@ export function useBulkJob(): BulkHandle {
   const job = useRef<BulkJob | null>(null);
   const stopping = useRef(new AbortController());
   const isRunning = useRef(false);
+  const writes = useRef<BulkWrite[]>([]);
   const [progress, setProgress] = useState<BulkProgress | null>(null);
   const [pause, setPause] = useState<Pause | null>(null);
   const [state, setState] = useState<BulkHandle['state']>('idle');
@@ -39,7 +48,14 @@ export function useBulkJob(): BulkHandle {
     stopping.current = new AbortController();
     setState('running');
     setPause(null);
-    const ports: BulkPorts = { write, wait, show: setProgress };
+    const note = (seq: string, items: readonly BulkItem[]): void => {
+      writes.current.push({ seq, keys: items.map(({ key }) => key) });
+    };
+    const ports: BulkPorts = {
+      write: (items, idempotencyKey) => write(items, idempotencyKey, (seq) => note(seq, items)),
+      wait,
+      show: setProgress,
+    };
     void runBulk(job.current, ports, stopping.current.signal).then((ended) => {
       isRunning.current = false;
       setPause(ended);
@@ -71,22 +87,28 @@ export function useBulkJob(): BulkHandle {
     pause,
     start: (items) => {
       job.current = bulkJob(crypto.randomUUID(), items);
+      writes.current = [];
       resume();
     },
     stop: () => stopping.current.abort(),
     resume,
     outcomes,
+    writes: () => writes.current,
     doneKeys: () => new Set([...outcomes()].filter(([, { kind }]) => kind === 'done').map(([key]) => key)),
   };
 }
 
 /** One request. What made it fail is thrown as it came. */
-async function write(items: readonly BulkItem[], idempotencyKey: string): Promise<void> {
+async function write(
+  items: readonly BulkItem[],
+  idempotencyKey: string,
+  onWritten: (seq: string) => void,
+): Promise<void> {
   const put = items.flatMap(({ record }) => (record === null ? [] : [record]));
   const keys = items.flatMap(({ key, record }) => (record === null ? [key] : []));
   try {
     // Without the signal: whether an ended request was done would not be known.
-    await api.records.bulk({ put, delete: keys }, { idempotencyKey });
+    await api.records.bulk({ put, delete: keys }, { idempotencyKey, onWritten });
   } catch (error) {
     throw error instanceof BulkError ? error.reason : error;
   }
