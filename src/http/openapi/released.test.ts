@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import { breakingChanges } from '../../../scripts/openapi-changes.ts';
+import { breakingChanges } from '../../../test/support/http/openapi/breaking-changes.ts';
 
 type Document = Parameters<typeof breakingChanges>[0];
 
