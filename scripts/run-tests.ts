@@ -2,7 +2,7 @@
  * `npm test`: runs all test files, or those whose path begins with an argument. Several processes run side by side, each with
  * one share of the files (test-shares.ts). The output of a share is printed when it ends. At the end come the skipped and the failed tests of all
  * shares, why they failed, and a line `N passed, N failed, N skipped`. Exit code 1 when anything failed. Nothing runs twice: a test that
- * fails now and then stands in quarantine.ts until it is mended.
+ * fails now and then stands in QUARANTINE (test-report.ts) until it is mended.
  *
  *   npm test -- src/protocol/dns test/docs
  *   TEST_SEED=7 npm test     with the seed of a run that failed: tests that draw their input take it
@@ -14,30 +14,15 @@ import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { QUARANTINE } from './quarantine.ts';
-import { killShares, runShare } from './test-process.ts';
-import { type Ended, LINGERED, report, slowestOf } from './test-report.ts';
-import { type Share, sharesOf } from './test-shares.ts';
+import { type Ended, LINGERED, QUARANTINE, report, slowestOf } from './test-report.ts';
+import { killShares, runShare, type Share, sharesOf } from './test-shares.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
-const PATTERN = '{src,test,sdk,dashboard}/**/*.test.ts';
 /** More would contend for the disk, and for the memory of a laptop: each takes up to half a gigabyte. */
 const SIDE_BY_SIDE = Math.min(4, Math.max(2, Math.floor(availableParallelism() / 2)));
+
 function print(text: string): void {
   process.stdout.write(`${text}\n`);
-}
-
-function selected(starts: readonly string[]): readonly string[] {
-  const files = globSync(PATTERN, { cwd: ROOT, exclude: ['**/node_modules/**'] });
-  if (starts.length === 0) return files;
-  return files.filter((file) => starts.some((start) => file.startsWith(start)));
-}
-
-async function runOne(share: Share, leaks: boolean): Promise<Ended> {
-  const outcome = await runShare(share.files);
-  print(`\n== ${share.name}: ${share.files.length} files\n${outcome.output.trimEnd()}`);
-  const fault = outcome.fault ?? (leaks && outcome.lingered ? LINGERED : null);
-  return { share, ...outcome, fault };
 }
 
 async function runAll(shares: readonly Share[], leaks: boolean): Promise<readonly Ended[]> {
@@ -45,7 +30,13 @@ async function runAll(shares: readonly Share[], leaks: boolean): Promise<readonl
   const ended: Ended[] = [];
   const worker = async (): Promise<void> => {
     for (let share = waiting.shift(); share !== undefined; share = waiting.shift()) {
-      ended.push(await runOne(share, leaks));
+      const outcome = await runShare(share.files);
+      print(`\n== ${share.name}: ${share.files.length} files\n${outcome.output.trimEnd()}`);
+      ended.push({
+        share,
+        ...outcome,
+        fault: outcome.fault ?? (leaks && outcome.lingered ? LINGERED : null),
+      });
     }
   };
   await Promise.all(Array.from({ length: SIDE_BY_SIDE }, worker));
@@ -62,7 +53,10 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.exit(1);
   });
 }
-const files = selected(positionals);
+const files = globSync('{src,test,sdk,dashboard}/**/*.test.ts', {
+  cwd: ROOT,
+  exclude: ['**/node_modules/**'],
+}).filter((file) => positionals.length === 0 || positionals.some((start) => file.startsWith(start)));
 if (files.length === 0) {
   print(`no test file begins with ${positionals.join(' or ')}`);
   process.exit(1);

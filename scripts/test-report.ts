@@ -1,9 +1,7 @@
 /** What `npm test` says at its end. */
 import { fileURLToPath } from 'node:url';
-import type { Quarantined } from './quarantine.ts';
 import type { TestEnd } from './test-events.ts';
-import type { ShareOutcome } from './test-process.ts';
-import type { Share } from './test-shares.ts';
+import type { Share, ShareOutcome } from './test-shares.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const SLOWEST = 30;
@@ -16,17 +14,25 @@ export interface Ended extends ShareOutcome {
   readonly share: Share;
 }
 
-interface Report {
-  readonly lines: readonly string[];
-  readonly passed: boolean;
+/** A test that fails now and then. Its failure is told and fails nothing, until it is mended. */
+export interface Quarantined {
+  /** The name of the test, without those of its suites. */
+  readonly test: string;
+  /** The day on which it was put here, YYYY-MM-DD. */
+  readonly since: string;
+  /** What is known of the cause. */
+  readonly why: string;
 }
+
+/** Empty at a release: test/runner/report.test.ts sees to it. */
+export const QUARANTINE: readonly Quarantined[] = [];
 
 /**
  * Of all shares: how long, what was skipped, what failed and why, and the counts in the last line.
  *
  * @param quarantine tests whose failure is told and fails nothing
  */
-export function report(ended: readonly Ended[], quarantine: readonly Quarantined[] = []): Report {
+export function report(ended: readonly Ended[], quarantine: readonly Quarantined[] = []) {
   const skipped = endsOf(ended, 'skipped');
   const excused = (end: TestEnd): boolean => quarantine.some(({ test }) => test === end.test);
   const bad = badOf(ended);
@@ -67,7 +73,7 @@ function failuresOf(ended: Ended): readonly string[] {
   return [
     ...badOf([ended]).map(
       ({ outcome, test, at: place, ms }) =>
-        `failed: ${test} (${shown(place)})${outcome === 'failed' ? '' : `: stood still, ${seconds(ms)} s`}`,
+        `failed: ${test} (${shown(place)})${outcome === 'failed' ? '' : `: stood still, ${(ms / 1000).toFixed(0)} s`}`,
     ),
     ...(fault === null ? [] : [`failed: share ${share.name} ${fault}`]),
     ...(lost === 0 ? [] : [`not run: ${lost} tests of share ${share.name} behind it`]),
@@ -84,10 +90,6 @@ function endsOf(ended: readonly Ended[], outcome?: TestEnd['outcome']): readonly
 /** Tests that failed by themselves. */
 function badOf(ended: readonly Ended[]): readonly TestEnd[] {
   return endsOf(ended).filter(({ outcome }) => outcome === 'failed' || outcome === 'stood still');
-}
-
-function seconds(ms: number): string {
-  return (ms / 1000).toFixed(0);
 }
 
 function rowOf({ share, seconds: took, events, fault, lingered }: Ended): string {

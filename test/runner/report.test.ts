@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { QUARANTINE } from '../../scripts/quarantine.ts';
 import type { TestEnd } from '../../scripts/test-events.ts';
-import { type Ended, report } from '../../scripts/test-report.ts';
+import { type Ended, QUARANTINE, report } from '../../scripts/test-report.ts';
 
 const END: TestEnd = {
   kind: 'end',

@@ -3,8 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { runShare, type ShareOutcome } from '../../scripts/test-process.ts';
-import { sharesOf } from '../../scripts/test-shares.ts';
+import { runShare, type ShareOutcome, sharesOf } from '../../scripts/test-shares.ts';
 
 const FILES = ['test/e2e/b.test.ts', 'src/base/a.test.ts', 'sdk/c.test.ts', 'test/e2e/a.test.ts'];
 
