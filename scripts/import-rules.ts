@@ -54,7 +54,6 @@ export const WALLS: readonly (ModuleRow & { readonly why: string })[] = [
       'dns/shared/handler.ts',
       'dns/accounting/tag.ts',
       'view/view.ts',
-      'view/view.ts',
       'view/freshness.ts',
     ],
     why: 'no type that it can reach holds a client address, so no answer depends on who asks',
@@ -93,100 +92,59 @@ export const DASHBOARD_IMPORTS: readonly string[] = [
 /** Tests and their support: they may import any module, and only tests may import them. */
 export const TEST_FILES = String.raw`\.test\.ts$|^test/|^bench/`;
 
-/** A module of Node or of npm that only some of our modules may import. */
-interface RestrictedImport {
-  readonly name: string;
-  /** Matched against what the import resolves to. */
-  readonly module: string;
-  readonly only: readonly string[];
-  readonly why: string;
-}
+const npm = (name: string): string => `node_modules/${name}/`;
+const builtin = (names: string): string => `^(?:node:)?(?:${names})(?:/|$)`;
 
-function npm(name: string): string {
-  return `node_modules/${name}/`;
-}
-
-function builtin(names: string): string {
-  return `^(?:node:)?(?:${names})(?:/|$)`;
-}
-
-export const RESTRICTED_IMPORTS: readonly RestrictedImport[] = [
-  {
-    name: 'http',
-    module: builtin('http|https|http2'),
-    only: ['outbound', 'http', 'dns', 'process/dns-client.ts', 'cli/rest.ts'],
-    why: 'requests leave through outbound; servers live in http and dns',
-  },
-  {
-    name: 'dns',
-    module: builtin('dns'),
-    only: ['outbound'],
-    why: 'addresses are looked up and vetted in outbound',
-  },
-  {
-    name: 'dgram',
-    module: builtin('dgram'),
-    only: ['dns', 'process/dns-client.ts'],
-    why: 'sockets belong to the transports',
-  },
-  { name: 'sqlite', module: builtin('sqlite'), only: ['store'], why: 'SQL lives in the store' },
-  { name: 'pg', module: npm('pg'), only: ['store'], why: 'SQL lives in the store' },
-  { name: 'lmdb', module: npm('lmdb'), only: ['view/lmdb'], why: 'the view is read through its port' },
-  {
-    name: 'jose',
-    module: npm('jose'),
-    only: ['control/accounts'],
-    why: 'tokens are made and verified in one place',
-  },
-  {
-    name: '@simplewebauthn/server',
-    module: npm('@simplewebauthn/server'),
-    only: ['control/passkeys'],
-    why: 'responses of authenticators are verified in one place',
-  },
-  { name: 'nodemailer', module: npm('nodemailer'), only: ['outbound'], why: 'mail leaves through outbound' },
-  {
-    name: '@nats-io',
-    module: npm('@nats-io'),
-    only: ['feed/bus/nats'],
-    why: 'the broker is reached through its port, and only where one is configured',
-  },
-  {
-    name: 'pino',
-    module: npm('pino'),
-    only: ['ops/telemetry'],
-    why: 'lines leave through the table of events',
-  },
-  { name: 'prom-client', module: npm('prom-client'), only: ['ops/telemetry'], why: 'labels are closed sets' },
-];
-
-/** Words that only some files of src/ may contain. Comments and tests are not checked. */
-interface WordRule {
-  readonly name: string;
-  readonly pattern: RegExp;
-  readonly only: RegExp;
-  readonly why: string;
-}
+/** Modules of Node and of npm that only some of our modules may import. `module` is matched against what the import resolves to. */
+export const RESTRICTED_IMPORTS = (
+  [
+    [
+      'http',
+      builtin('http|https|http2'),
+      ['outbound', 'http', 'dns', 'process/dns-client.ts', 'cli/rest.ts'],
+      'requests leave through outbound; servers live in http and dns',
+    ],
+    ['dns', builtin('dns'), ['outbound'], 'addresses are looked up and vetted in outbound'],
+    ['dgram', builtin('dgram'), ['dns', 'process/dns-client.ts'], 'sockets belong to the transports'],
+    ['sqlite', builtin('sqlite'), ['store'], 'SQL lives in the store'],
+    ['pg', npm('pg'), ['store'], 'SQL lives in the store'],
+    ['lmdb', npm('lmdb'), ['view/lmdb'], 'the view is read through its port'],
+    ['jose', npm('jose'), ['control/accounts'], 'tokens are made and verified in one place'],
+    [
+      '@simplewebauthn/server',
+      npm('@simplewebauthn/server'),
+      ['control/passkeys'],
+      'responses of authenticators are verified in one place',
+    ],
+    ['nodemailer', npm('nodemailer'), ['outbound'], 'mail leaves through outbound'],
+    [
+      '@nats-io',
+      npm('@nats-io'),
+      ['feed/bus/nats'],
+      'the broker is reached through its port, and only where one is configured',
+    ],
+    ['pino', npm('pino'), ['ops/telemetry'], 'lines leave through the table of events'],
+    ['prom-client', npm('prom-client'), ['ops/telemetry'], 'labels are closed sets'],
+  ] as const
+).map(([name, module, only, why]) => ({ name, module, only: [...only], why }));
 
 const COMPOSITION_ROOTS = /^src\/(?:process\/(?:main|edge-worker|snapshot-process)|cli)\.ts$/;
 
-export const WORDS: readonly WordRule[] = [
-  {
-    name: 'process.env',
-    pattern: /\bprocess\s*(?:\?\.|\.)\s*env\b|\bprocess\s*\[|\benv\b[^;]*\bfrom 'node:process'/,
-    only: /^src\/ops\/config\/env\.ts$/,
-    why: 'the environment is read in one place',
-  },
-  {
-    name: 'Date.now',
-    pattern: /\bDate\s*\.\s*now\b|\bnew Date\(\s*\)|\bDate\(\s*\)/,
-    only: COMPOSITION_ROOTS,
-    why: 'time is handed around as a Clock',
-  },
-  {
-    name: 'fetch',
-    pattern: /(?<![.\w])fetch\(/,
-    only: /^src\/outbound\//,
-    why: 'requests leave through outbound',
-  },
-];
+/** Words that only some files of src/ may contain. Comments and tests are not checked. */
+export const WORDS = (
+  [
+    [
+      'process.env',
+      /\bprocess\s*(?:\?\.|\.)\s*env\b|\bprocess\s*\[|\benv\b[^;]*\bfrom 'node:process'/,
+      /^src\/ops\/config\/env\.ts$/,
+      'the environment is read in one place',
+    ],
+    [
+      'Date.now',
+      /\bDate\s*\.\s*now\b|\bnew Date\(\s*\)|\bDate\(\s*\)/,
+      COMPOSITION_ROOTS,
+      'time is handed around as a Clock',
+    ],
+    ['fetch', /(?<![.\w])fetch\(/, /^src\/outbound\//, 'requests leave through outbound'],
+  ] as const
+).map(([name, pattern, only, why]) => ({ name, pattern, only, why }));
