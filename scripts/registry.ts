@@ -202,7 +202,7 @@ function otherThan(text: string, make: () => string): string {
 
 /** The last digit of a GTIN of any length (GS1 General Specifications, 7.9), of all before it: weights 3, 1, 3 … from the right. */
 function checkDigit(digits: string): number {
-  const sum = [...digits].reduce(
+  const sum = Array.from(digits).reduce(
     (total, digit, i) => total + Number(digit) * ((digits.length - i) % 2 === 1 ? 3 : 1),
     0,
   );

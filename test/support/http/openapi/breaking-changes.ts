@@ -90,7 +90,9 @@ function* requestChanges(before: Json, after: Json, at: string): Changes {
 
 function* parameterChanges(before: Json, after: Json, at: string): Changes {
   const table = ({ parameters }: Json): ReadonlyMap<string, Json> =>
-    new Map((list(parameters) as Json[]).map((one) => [`${one.in} parameter ${one.name}`, one]));
+    new Map(
+      (list(parameters) as Json[]).map((one) => [`${String(one.in)} parameter ${String(one.name)}`, one]),
+    );
   const [old, next] = [table(before), table(after)];
   for (const [name, parameter] of old) {
     const now = next.get(name);
