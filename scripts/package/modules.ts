@@ -1,10 +1,10 @@
 /** The modules that the program loads, found from its first one, as JavaScript. */
 import { existsSync, readFileSync } from 'node:fs';
-import { builtinModules } from 'node:module';
+import { builtinModules, stripTypeScriptTypes } from 'node:module';
 import { dirname, join } from 'node:path';
-import { isRelative, toJavaScript } from './javascript.ts';
+import ts from 'typescript';
 
-export interface Distribution {
+interface Distribution {
   /** JavaScript by its path below `dist`. */
   readonly modules: ReadonlyMap<string, string>;
   /** Other files that modules name, relative to the folder of the sources. */
@@ -15,7 +15,16 @@ export interface Distribution {
   readonly packages: ReadonlySet<string>;
 }
 
+/** What a module names: another module, or a file by `new URL('./file', import.meta.url)`. */
+interface Reference {
+  readonly kind: 'module' | 'url';
+  /** As the sources have it: with `.ts`. */
+  readonly text: string;
+}
+
 const BUILTIN = new Set(builtinModules.map((name) => `node:${name.replace(/^node:/, '')}`));
+/** A text that is nothing but the name of a file, or the end of one. A sentence that ends in one is no fault. */
+const SOURCE_NAME = /^[\w./-]*\.ts$/;
 
 /**
  * Follows imports, `import()` and `new URL(..., import.meta.url)` from `entry`, but not imports of types: a module of types is left out.
@@ -31,11 +40,12 @@ export function readDistribution(root: string, entry: string): Distribution {
   const faults: string[] = [];
   const waiting = [entry];
 
-  function follow(from: string, kind: 'module' | 'url', text: string): void {
+  function follow(from: string, { kind, text }: Reference): void {
     if (!isRelative(text)) {
       if (text.startsWith('node:')) {
         if (!BUILTIN.has(text)) faults.push(`${from}: Node has no module ${text}`);
-      } else if (kind === 'module') packages.add(packageOf(text));
+        // `@scope/name/file.js` is of the package `@scope/name`.
+      } else if (kind === 'module') packages.add(/^(?:@[^/]+\/)?[^/]+/.exec(text)![0]);
       return;
     }
     const target = join(dirname(from), text);
@@ -51,14 +61,64 @@ export function readDistribution(root: string, entry: string): Distribution {
     if (modules.has(name)) continue;
     const { text, references } = toJavaScript(path, readFileSync(join(root, path), 'utf8'));
     modules.set(name, text);
-    for (const reference of references) follow(path, reference.kind, reference.text);
+    for (const reference of references) follow(path, reference);
   }
   if (faults.length > 0) throw new Error(faults.join('\n'));
   return { modules, files: [...files].sort(), outside: [...outside].sort(), packages };
 }
 
-/** `@scope/name/file.js` is of the package `@scope/name`. */
-function packageOf(specifier: string): string {
-  const parts = specifier.split('/');
-  return parts.slice(0, specifier.startsWith('@') ? 2 : 1).join('/');
+/**
+ * A module as JavaScript: types become spaces, so that lines and columns stay, and names of files end in .js.
+ * @throws Error that names the module and the line of what cannot be followed or would be wrong in JavaScript
+ */
+export function toJavaScript(path: string, source: string): { text: string; references: Reference[] } {
+  const stripped = stripTypeScriptTypes(source, { mode: 'strip' });
+  const file = ts.createSourceFile(path, stripped, ts.ScriptTarget.ES2024, true, ts.ScriptKind.JS);
+  const references: Reference[] = [];
+  const faults: string[] = [];
+  let text = '';
+  let copied = 0;
+
+  function found(kind: Reference['kind'], node: ts.Node | undefined): boolean {
+    if (node === undefined || !ts.isStringLiteral(node)) return false;
+    references.push({ kind, text: node.text });
+    const named = isRelative(node.text) ? node.text.replace(/\.ts$/, '.js') : node.text;
+    text += stripped.slice(copied, node.getStart(file) + 1) + named;
+    copied = node.getEnd() - 1;
+    return true;
+  }
+
+  function fault(node: ts.Node, what: string): void {
+    faults.push(`${path}:${file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1}: ${what}`);
+  }
+
+  function visit(node: ts.Node): void {
+    if (
+      (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) &&
+      found('module', node.moduleSpecifier)
+    )
+      return;
+    if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
+      if (found('module', node.arguments[0])) return;
+      fault(node, 'import() of a name that only the program knows');
+    }
+    if (
+      ts.isNewExpression(node) &&
+      node.expression.getText() === 'URL' &&
+      node.arguments?.[1]?.getText() === 'import.meta.url' &&
+      found('url', node.arguments[0])
+    )
+      return;
+    if ((ts.isStringLiteralLike(node) || ts.isTemplateTail(node)) && SOURCE_NAME.test(node.text))
+      fault(node, `"${node.text}" names a file that the package does not have`);
+    ts.forEachChild(node, visit);
+  }
+
+  visit(file);
+  if (faults.length > 0) throw new Error(faults.join('\n'));
+  return { text: text + stripped.slice(copied), references };
+}
+
+function isRelative(text: string): boolean {
+  return text.startsWith('./') || text.startsWith('../');
 }

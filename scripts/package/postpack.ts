@@ -1,5 +1,5 @@
 /** After `npm pack`: puts package.json of the checkout back. */
 import { fileURLToPath } from 'node:url';
-import { restoreManifest } from './checkout-manifest.ts';
+import { restoreManifest } from './manifest.ts';
 
 restoreManifest(fileURLToPath(new URL('../../', import.meta.url)));

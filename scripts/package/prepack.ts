@@ -3,9 +3,17 @@ import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } fr
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildOf } from '../../src/ops/config/version.ts';
-import { json, replaceManifest, restoreManifest } from './checkout-manifest.ts';
+import {
+  json,
+  type Lock,
+  type Manifest,
+  missing,
+  packedManifest,
+  replaceManifest,
+  restoreManifest,
+  shrinkwrap,
+} from './manifest.ts';
 import { readDistribution } from './modules.ts';
-import { type Lock, type Manifest, missing, packedManifest, shrinkwrap } from './shrinkwrap.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const SOURCES = join(ROOT, 'src');
@@ -16,26 +24,22 @@ if (!existsSync(join(ROOT, 'dashboard/dist/index.html')))
   throw new Error('dashboard/dist is missing: run npm ci');
 const manifest = readJson<Manifest>('package.json');
 const packed = packedManifest(manifest, buildOf(ROOT));
-writeModules();
+const { modules, files, packages, outside } = readDistribution(SOURCES, 'cli.ts');
+const unlisted = [...packages].filter((name) => manifest.dependencies[name] === undefined);
+if (unlisted.length > 0) throw new Error(`not in dependencies: ${unlisted.join(', ')}`);
+const absent = missing(packed, outside);
+if (absent.length > 0) throw new Error(`not in files: ${absent.join(', ')}`);
+rmSync(TARGET, { recursive: true, force: true });
+for (const [path, text] of modules) {
+  mkdirSync(dirname(join(TARGET, path)), { recursive: true });
+  writeFileSync(join(TARGET, path), text);
+}
+for (const path of files) cpSync(join(SOURCES, path), join(TARGET, path), { recursive: true });
 writeFileSync(
   join(ROOT, 'npm-shrinkwrap.json'),
   json(shrinkwrap(readJson<Lock>('package-lock.json'), packed)),
 );
 replaceManifest(ROOT, packed);
-
-function writeModules(): void {
-  const { modules, files, packages, outside } = readDistribution(SOURCES, 'cli.ts');
-  const unlisted = [...packages].filter((name) => manifest.dependencies[name] === undefined);
-  if (unlisted.length > 0) throw new Error(`not in dependencies: ${unlisted.join(', ')}`);
-  const absent = missing(packed, outside);
-  if (absent.length > 0) throw new Error(`not in files: ${absent.join(', ')}`);
-  rmSync(TARGET, { recursive: true, force: true });
-  for (const [path, text] of modules) {
-    mkdirSync(dirname(join(TARGET, path)), { recursive: true });
-    writeFileSync(join(TARGET, path), text);
-  }
-  for (const path of files) cpSync(join(SOURCES, path), join(TARGET, path), { recursive: true });
-}
 
 function readJson<T>(name: string): T {
   return JSON.parse(readFileSync(join(ROOT, name), 'utf8')) as T;

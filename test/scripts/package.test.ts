@@ -12,16 +12,16 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { replaceManifest, restoreManifest } from '../../scripts/package/checkout-manifest.ts';
-import { toJavaScript } from '../../scripts/package/javascript.ts';
-import { readDistribution } from '../../scripts/package/modules.ts';
 import {
   type Lock,
   type Manifest,
   missing,
   packedManifest,
+  replaceManifest,
+  restoreManifest,
   shrinkwrap,
-} from '../../scripts/package/shrinkwrap.ts';
+} from '../../scripts/package/manifest.ts';
+import { readDistribution, toJavaScript } from '../../scripts/package/modules.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const manifest = read<Manifest>('package.json');

@@ -1,4 +1,9 @@
-/** package.json and npm-shrinkwrap.json of the package, made from package.json and package-lock.json of the checkout. */
+/**
+ * package.json and npm-shrinkwrap.json of the package, made from package.json and package-lock.json of the checkout, and how the one replaces the
+ * other while npm packs.
+ */
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 
 type Versions = Readonly<Record<string, string>>;
 
@@ -29,6 +34,7 @@ export interface Lock {
   readonly packages: Readonly<Record<string, LockEntry>>;
 }
 
+const KEPT = 'package.json.checkout';
 /** A Node from npm, 190 MB. A checkout installs it, because its commands run on old versions of Node as well. The package does not. */
 const OWN_NODE = /^(?:node_modules\/)?node-(?:linux-|bin-)/;
 const FOR_DEVELOPERS = ['devDependencies', 'scripts', 'allowScripts'];
@@ -67,7 +73,10 @@ export function missing({ files }: Manifest, outside: readonly string[]): string
 
 /** The lock file of the checkout without what only developers need: `npm ci` in the unpacked package, and npm when it gets the package from a registry, install these versions. */
 export function shrinkwrap(lock: Lock, manifest: Manifest): Lock {
-  const packages: Record<string, LockEntry> = { '': rootEntry(manifest) };
+  const { name, version, license, engines, bin, dependencies, optionalDependencies } = manifest;
+  const packages: Record<string, LockEntry> = {
+    '': { name, version, license, dependencies, bin, engines, optionalDependencies },
+  };
   for (const [path, entry] of Object.entries(lock.packages)) {
     if (path === '' || entry.dev === true || OWN_NODE.test(path)) continue;
     const { devOptional, ...kept } = entry;
@@ -76,7 +85,33 @@ export function shrinkwrap(lock: Lock, manifest: Manifest): Lock {
   return { ...lock, packages };
 }
 
-function rootEntry(manifest: Manifest): LockEntry {
-  const { name, version, license, engines, bin, dependencies, optionalDependencies } = manifest;
-  return { name, version, license, dependencies, bin, engines, optionalDependencies };
+/** Writes the package's manifest and keeps the checkout's in a file beside it. */
+export function replaceManifest(root: string, packed: object): void {
+  writeFileSync(join(root, KEPT), readFileSync(join(root, 'package.json')));
+  writeFileSync(join(root, 'package.json'), json(packed));
+}
+
+/**
+ * Puts the checkout's manifest back, also after an `npm pack` that was killed, and removes npm-shrinkwrap.json: `npm ci` would take it
+ * instead of package-lock.json. A package.json with scripts is the checkout's, perhaps of a later commit than the kept one, and stays.
+ */
+export function restoreManifest(root: string): void {
+  rmSync(join(root, 'npm-shrinkwrap.json'), { force: true });
+  const kept = join(root, KEPT);
+  if (!existsSync(kept)) return;
+  if (isCheckouts(join(root, 'package.json'))) rmSync(kept);
+  else renameSync(kept, join(root, 'package.json'));
+}
+
+/** The package's manifest has no scripts. One that a kill cut short is no JSON. */
+function isCheckouts(path: string): boolean {
+  try {
+    return 'scripts' in (JSON.parse(readFileSync(path, 'utf8')) as object);
+  } catch {
+    return false;
+  }
+}
+
+export function json(value: object): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
 }
