@@ -1,6 +1,6 @@
 /**
- * Packs the places of GeoNames (CC BY 4.0, https://www.geonames.org) and their lookup keys into one file. Run it by
- * hand when the source or the format changes, and commit the result.
+ * Packs the places of GeoNames (CC BY 4.0, https://www.geonames.org) and their lookup keys into one file, with names from names.txt beside it.
+ * Run it by hand when the source, the names or the format change, and commit the result.
  *
  *   node scripts/build-places.ts
  */
@@ -17,20 +17,8 @@ import {
   MAGIC,
   REGIONS,
 } from '../src/services/places/table.ts';
-import { AIRPORTS } from './airport-codes.ts';
-import {
-  COUNTRY_CITIES,
-  COUNTRY_CODES,
-  ENGLISH_NAMES,
-  FAMOUS_NAMES,
-  FORMER_NAMES,
-  OTHER_COUNTRY_NAMES,
-  SHORT_NAMES,
-  STATE_CITIES,
-  TRANSLITERATED,
-} from './place-names.ts';
 
-const OUT = new URL('../src/services/places/data/places.bin.zst', import.meta.url);
+const DATA = new URL('../src/services/places/data/', import.meta.url);
 
 interface City {
   readonly name: string;
@@ -85,6 +73,16 @@ const SPLIT_ZONES: readonly { was: string; country: string; region?: string; eas
     { was: 'America/Santiago', country: 'CL', region: '02', zone: 'America/Coyhaique' },
   ];
 
+type PlaceName = readonly [name: string, place: string, country: string];
+
+const sections = new Map(
+  readFileSync(new URL('names.txt', DATA), 'utf8')
+    .replace(/^#.*\n/gm, '')
+    .split(/^\[/m)
+    .map((section) => section.split(']\n', 2) as [string, string]),
+);
+const englishNames = placeNames('english');
+const transliterated: ReadonlySet<string> = new Set(listed('transliterated'));
 const cities = readCities();
 checkRegions(cities);
 const regions = [...new Set(cities.map(({ region }) => region))].sort();
@@ -94,10 +92,23 @@ const packed = pack(cities, regions, keys);
 const compressed = zstdCompressSync(packed, {
   params: { [constants.ZSTD_c_compressionLevel]: 22, [constants.ZSTD_c_windowLog]: 24 },
 });
-writeFileSync(OUT, compressed);
+writeFileSync(new URL('places.bin.zst', DATA), compressed);
 process.stdout.write(
   `${cities.length} places, ${keys.size} keys, ${packed.length} octets, ${compressed.length} compressed\n`,
 );
+
+/** The entries of a section of names.txt. */
+function listed(section: string): string[] {
+  return sections.get(section)!.trim().split(/; |\n/);
+}
+
+/** Entries such as `Cologne = Koeln DE` and `Valencia ES`. */
+function placeNames(section: string): PlaceName[] {
+  return listed(section).map((entry) => {
+    const [, name, place, country] = /^(?:(.+) = )?(.+) ([A-Z]{2})$/.exec(entry)!;
+    return [name ?? place!, place!, country!];
+  });
+}
 
 function readCities(): City[] {
   const require = createRequire(import.meta.url);
@@ -164,11 +175,11 @@ function keysOf(all: readonly City[]): Map<string, number[]> {
       if (isAscii(key) ? key.length >= ALIAS_LETTERS_MIN : scripts) put(alias, key, number);
     }
   }
-  for (const [name, place, country] of [...ENGLISH_NAMES, ...SHORT_NAMES]) {
+  for (const [name, place, country] of [...englishNames, ...placeNames('short')]) {
     putOwn(name, numberOf(all, place, country));
   }
   const former = new Map<string, Set<number>>();
-  for (const [name, place, country] of FORMER_NAMES) {
+  for (const [name, place, country] of placeNames('former')) {
     put(former, compact(fold(name)), numberOf(all, place, country));
   }
   const byKey = new Map<string, number[]>();
@@ -180,14 +191,17 @@ function keysOf(all: readonly City[]): Map<string, number[]> {
     byKey.set(key, [...called.filter(isStrong), ...named, ...called.filter((n) => !isStrong(n))]);
   }
   preferSpelling(all, byKey, spelled);
-  for (const [name, place, country] of FAMOUS_NAMES) putFirst(byKey, name, numberOf(all, place, country));
+  for (const [name, place, country] of placeNames('famous'))
+    putFirst(byKey, name, numberOf(all, place, country));
   const countries = countryKeys();
   for (const key of byKey.keys()) if (key.includes('-') && countries.has(compact(key))) byKey.delete(key);
   for (const key of countries) {
     byKey.set(key, [all.length, ...[...(own.get(key) ?? [])].sort((a, b) => a - b)]);
   }
-  for (const [name, place, country] of COUNTRY_CITIES) putFirst(byKey, name, numberOf(all, place, country));
-  for (const [code, place, country] of AIRPORTS) putFirst(byKey, code, numberOf(all, place, country));
+  for (const [name, place, country] of placeNames('countries'))
+    putFirst(byKey, name, numberOf(all, place, country));
+  for (const [code, place, country] of placeNames('airports'))
+    putFirst(byKey, code, numberOf(all, place, country));
   return byKey;
 }
 
@@ -217,7 +231,7 @@ function preferSpelling(
 /** Keys of the names and codes of countries, territories and states. */
 function countryKeys(): ReadonlySet<string> {
   const letters = Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZ');
-  const names = [...Object.keys(COUNTRY_ALIASES), ...OTHER_COUNTRY_NAMES, ...COUNTRY_CODES];
+  const names = [...Object.keys(COUNTRY_ALIASES), ...listed('other-countries'), ...listed('alpha-3')];
   for (const style of ['long', 'short'] as const) {
     const english = new Intl.DisplayNames('en', { type: 'region', style });
     for (const code of letters.flatMap((first) => letters.map((second) => first + second))) {
@@ -234,7 +248,7 @@ function countryKeys(): ReadonlySet<string> {
     name.replace('&', 'and'),
     name.replace(/^St\.? /u, 'Saint '),
   ]);
-  const cities = new Set(STATE_CITIES.map((name) => compact(fold(name))));
+  const cities = new Set(listed('states').map((name) => compact(fold(name))));
   return new Set(variants.map((name) => compact(fold(name))).filter((key) => !cities.has(key)));
 }
 
@@ -254,7 +268,7 @@ function numberOf(all: readonly City[], place: string, country: string): number 
 
 /** The name in answers, of a place whose English name is not in the table. */
 function shownName({ name, ascii, region }: City): string {
-  return TRANSLITERATED.has(region.slice(0, 2)) ? ascii : name.replace(/[\u2018\u2019]/gu, "'");
+  return transliterated.has(region.slice(0, 2)) ? ascii : name.replace(/[\u2018\u2019]/gu, "'");
 }
 
 function guard({ population, capital }: City): number {
@@ -283,7 +297,7 @@ function pack(
   const lines = new Map(regionNames.map((name, line) => [name, line]));
   const region = Uint16Array.from(all, (city) => lines.get(city.region)!);
   const regionText = Buffer.from(regionNames.join('\n'), 'latin1');
-  const english = new Map(ENGLISH_NAMES.map(([name, ...of]) => [numberOf(all, ...of), name]));
+  const english = new Map(englishNames.map(([name, ...of]) => [numberOf(all, ...of), name]));
   const names = Buffer.from(all.map((city, number) => english.get(number) ?? shownName(city)).join('\n'));
   const { starts, blocks } = packKeys(byKey);
   const head = Buffer.alloc(5 * 4);
