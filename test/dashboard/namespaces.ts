@@ -81,7 +81,7 @@ browserTest('namespaces', (get) => {
   it('have a time that caches keep open answers, which their owner chooses', async () => {
     const { page, axe, allow } = get();
     allow(/status of 422/);
-    await page.getByRole('tab', { name: 'Danger' }).click();
+    await page.getByRole('tab', { name: 'Settings' }).click();
     const seconds = page.getByLabel('Seconds that caches keep an answer');
     assert.equal(await seconds.inputValue(), '60');
     await seconds.fill('86401');

@@ -2,12 +2,9 @@ import { useState } from 'preact/hooks';
 import type { NamespaceResource } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
 import { invalidate } from '../../data/resource.ts';
-import { useAction } from '../../data/use-action.ts';
 import { t, tn } from '../../text/text.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
-import { ErrorNote } from '../../ui/error-note.tsx';
-import { TextField } from '../../ui/field.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { stateOf, useTokens } from '../tokens/use-tokens.ts';
 
@@ -29,7 +26,6 @@ export function DangerTab({ namespace, onDeleted }: DangerTabProps) {
   const lost = losses.map((loss) => <li key={loss}>{loss}</li>);
   return (
     <div class="card prose">
-      {namespace.public_read ? <MaxTtl namespace={namespace} /> : null}
       <h2>{t('namespaces.delete')}</h2>
       <p>{t('namespaces.deleteText')}</p>
       <ul>
@@ -59,37 +55,5 @@ export function DangerTab({ namespace, onDeleted }: DangerTabProps) {
         </ConfirmDialog>
       ) : null}
     </div>
-  );
-}
-
-/** How long caches keep answers of a namespace that everyone may read. */
-function MaxTtl({ namespace: { id, max_ttl } }: Pick<DangerTabProps, 'namespace'>) {
-  const [seconds, setSeconds] = useState(`${max_ttl}`);
-  const { isBusy, error, run } = useAction();
-  return (
-    <form
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        run(() =>
-          api.namespaces.update(id, { max_ttl: +seconds }).then(() => {
-            invalidate('namespaces');
-            toast(t('namespaces.maxTtlSaved'));
-          }),
-        );
-      }}
-    >
-      <TextField
-        label={t('namespaces.maxTtl')}
-        help={t('namespaces.maxTtlHelp')}
-        type="number"
-        value={seconds}
-        onInput={setSeconds}
-      />
-      {error === undefined ? null : <ErrorNote error={error} />}
-      <Button type="submit" isBusy={isBusy}>
-        {t('overview.save')}
-      </Button>
-    </form>
   );
 }

@@ -13,12 +13,14 @@ import { RecordsView } from '../records/records-view.tsx';
 import { TokensTab } from '../tokens/tokens-tab.tsx';
 import { DangerTab } from './danger-tab.tsx';
 import { Reads } from './namespaces-screen.tsx';
+import { SettingsTab } from './settings-tab.tsx';
 import { useNamespaces } from './use-namespaces.ts';
 
 const TABS = [
   { id: 'records', text: t('namespaces.tabRecords') },
   { id: 'tokens', text: t('namespaces.tabTokens') },
   { id: 'webhooks', text: t('namespaces.tabWebhooks') },
+  { id: 'settings', text: t('namespaces.tabSettings') },
   { id: 'danger', text: t('namespaces.tabDanger') },
 ] as const;
 
@@ -60,6 +62,7 @@ export function NamespaceScreen({ params }: NamespaceScreenProps) {
         {tab === 'records' ? <RecordsView key={found.id} namespace={found.name} /> : null}
         {tab === 'tokens' ? <TokensTab namespace={found} /> : null}
         {tab === 'webhooks' ? <WebhooksTab namespace={found} /> : null}
+        {tab === 'settings' ? <SettingsTab key={found.id} namespace={found} /> : null}
         {tab === 'danger' ? (
           <DangerTab namespace={found} onDeleted={() => navigate('/namespaces', { replace: true })} />
         ) : null}

@@ -9,6 +9,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { Loading } from '../../ui/loading.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
+import { HistoryView } from '../history/history-view.tsx';
 import { DeliveriesView } from './deliveries-view.tsx';
 import { DnsView } from './dns-view.tsx';
 import { PayloadPanel } from './payload-panel.tsx';
@@ -16,6 +17,7 @@ import { recordSnippets } from './record-snippets.ts';
 
 const TABS = [
   { id: 'data', text: t('records.data') },
+  { id: 'history', text: t('history.title') },
   { id: 'dns', text: t('records.asDns') },
   { id: 'deliveries', text: t('records.deliveries') },
 ] as const;
@@ -52,6 +54,9 @@ export function RecordPanel({ id, meta, namespaces, onEdit, onDelete, onClose }:
           </div>
           <Tabs label={t('records.views')} tabs={TABS} current={tab} onChange={setTab}>
             {tab === 'data' ? <PayloadPanel record={value} /> : null}
+            {tab === 'history' && namespace !== undefined ? (
+              <HistoryView namespace={namespace} of={value.key} record={value} />
+            ) : null}
             {tab === 'dns' ? <DnsView record={value} namespace={namespace} meta={meta} /> : null}
             {tab === 'deliveries' ? <DeliveriesView record={value} /> : null}
           </Tabs>

@@ -16,6 +16,7 @@ import { ErrorNote } from '../../ui/error-note.tsx';
 import { Checkbox } from '../../ui/field.tsx';
 import { Loading } from '../../ui/loading.tsx';
 import { toast } from '../../ui/toast.tsx';
+import { HistoryPanel } from '../history/history-panel.tsx';
 import { useNamespaces } from '../namespaces/use-namespaces.ts';
 import { ArrivalLine } from './arrival-line.tsx';
 import { deleteRecord } from './deletion.ts';
@@ -80,6 +81,7 @@ export function RecordsView({ namespace }: RecordsViewProps) {
   const clear = (): void =>
     setQuery(Object.fromEntries(Object.values(FILTER_NAMES).map((name) => [name, null])));
   const opened = query.get('record');
+  const history = query.get('history');
   const create = (
     <Button tone="primary" onClick={() => setCreating(true)} isDisabled={meta === undefined}>
       {t('records.new')}
@@ -186,6 +188,13 @@ export function RecordsView({ namespace }: RecordsViewProps) {
           onClose={() => setQuery({ record: null })}
         />
       ) : null}
+      {history === null ? null : (
+        <HistoryPanel
+          of={history}
+          namespaces={namespaces.value}
+          onClose={() => setQuery({ history: null })}
+        />
+      )}
       {isCreating && meta !== undefined ? (
         <NewRecordDialog
           meta={meta}
