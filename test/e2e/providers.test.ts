@@ -40,10 +40,10 @@ describe('provided services of a whole server', () => {
     else response.writeHead(500).end();
   }
 
-  const told = async (name: string): Promise<Told> => {
+  const told = async (name: string, transport: 'udp' | 'tcp' = 'udp'): Promise<Told> => {
     const message = await ask(nameFromText(`${name}.public.v1.uqrp.net`)!, RRTYPE.TXT, {
       server: { host: '127.0.0.1', port: server.ports.dns, ca: null },
-      transport: 'udp',
+      transport,
       deadlineMs: 8000,
     });
     const answer = message.answer[0];
@@ -121,6 +121,21 @@ describe('provided services of a whole server', () => {
     isStuck = false;
     for (const response of held) response.end(fixture('coinbase.json'));
     await eventually(async () => (await told('get.btc.crypto')).text.includes('prc=63123.45'));
+  });
+
+  it('have budget left for others when somebody asks for coordinates without end', async () => {
+    const stranger = [];
+    for (let lat = 0; lat < 20; lat++) {
+      const names = Array.from({ length: 20 }, (_, lon) => `get.${lat}_${lon}.weather`);
+      stranger.push(...(await Promise.all(names.map((name) => told(name)))));
+    }
+    const refused = stranger.filter(({ text }) => text.includes('code=E010;msg=rate limit;retry_after='));
+    assert.ok(refused.length > 200, `${refused.length} of 400`);
+    assert.ok(refused.every(({ ttl }) => ttl === 0));
+    // Over TCP: nobody can forge these.
+    for (const city of ['paris', 'rome', 'tokyo', 'berlin', 'madrid', 'oslo', 'lima', 'cairo', 'vienna']) {
+      assert.match((await told(`get.${city}.weather`, 'tcp')).text, /tc=4\.3/, city);
+    }
   });
 
   it('know after a restart what they knew, and keep no key', async () => {

@@ -8,7 +8,7 @@ import { type DnsRequest, decodeRequest, isRequestFault } from '../../protocol/d
 import { udpLimit } from '../../protocol/dns/skim.ts';
 import { DATASETS_RESOURCE } from '../../protocol/names/labels.ts';
 import { DATASETS_KEY } from '../../view/freshness.ts';
-import type { PacketHandler } from '../shared/handler.ts';
+import type { AskerNow, PacketHandler } from '../shared/handler.ts';
 import type { ReadCounter, Validity } from './cache-rows.ts';
 import { PacketCache, type PacketCacheSettings } from './packet-cache.ts';
 import { blankBody, busyBody, finishZoneless } from './reply.ts';
@@ -38,6 +38,8 @@ export interface PacketContext extends RespondContext {
   readonly clock: Clock;
   readonly cache?: PacketCacheSettings;
   readonly observe?: CacheObserver;
+  /** Told who asks before a service is called. It goes past the services: no answer depends on it. */
+  readonly asker?: AskerNow;
   /** Timers of the queue of questions that wait for a signature. */
   readonly timers?: Timers;
 }
@@ -73,7 +75,7 @@ type CountedFrom = Omit<Validity, 'until'>;
 
 /** Makes the handler that all transports call. It never throws or rejects. */
 export function makePacketHandler(options: PacketContext): ReloadableHandler {
-  const { accounting, clock, freshness, view, observe = UNOBSERVED } = options;
+  const { accounting, clock, freshness, view, observe = UNOBSERVED, asker = { share: 0 } } = options;
   const nsid: EdnsOption = { code: EDNS_OPTION.NSID, data: Buffer.from(options.identity) };
   const begin = (zones: readonly ServedZone[]): Generation =>
     newGeneration(zones, (index) => (index === NO_STRIPE ? 0 : freshness.read(index)), options.cache);
@@ -133,8 +135,10 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
     generation: Generation,
     transport: Transport,
     work: number,
+    share: number,
   ): Uint8Array | Promise<Uint8Array> {
     const now = clock();
+    asker.share = share;
     const counted = { from: now, ...countersOf(to) };
     view.refresh();
     const answer = respond(request, to, options, now, transport);
@@ -191,9 +195,11 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
       const generation = current;
       const to = route(request, generation.zones);
       const work = mayNeedWork(request, to, options);
-      const now = () => answer(packet, request, to, generation, transport, work);
+      const isForgeable = transport === 'udp' && !proven;
+      const now = () =>
+        answer(packet, request, to, generation, transport, work, 2 * share + Number(isForgeable));
       return (work > 0 || mayNeedSignatures(request, to)) && !budget.isOpen
-        ? postponed(request, now, transport === 'udp' && !proven, share)
+        ? postponed(request, now, isForgeable, share)
         : now();
     },
   };

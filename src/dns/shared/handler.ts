@@ -1,6 +1,6 @@
 import type { Transport } from '../../base/network/transport.ts';
 
-/** Number of shares of the queue in which questions wait for a signature. One source uses one share. */
+/** Number of shares in which questions wait for a signature, or ask for data of providers. One source uses one share. */
 export const QUEUE_SHARES = 64;
 
 /** Answers queries. It knows the transport and never the peer's address. Neither method throws or rejects. */
@@ -10,7 +10,7 @@ export interface PacketHandler {
   /**
    * Answers any query; synchronous unless a service has to wait. Copy the reply before changing it: the cache shares it.
    * @param proven the peer receives at its address: it sent a valid server cookie (RFC 7873) or opened a stream
-   * @param share where the question waits, 0 (default) to QUEUE_SHARES - 1; see `queueShare`
+   * @param share of the source, 0 (default) to QUEUE_SHARES - 1; see `queueShare`
    * @returns the reply, or null: the request is no query and gets no reply (RFC 8906)
    */
   slow(
@@ -19,6 +19,11 @@ export interface PacketHandler {
     proven: boolean,
     share?: number,
   ): Uint8Array | null | Promise<Uint8Array | null>;
+}
+
+/** Who asks what is answered now: twice its share, plus 1 where its address may be forged. Set before services are called. */
+export interface AskerNow {
+  share: number;
 }
 
 /** The result of a JSON API request. */

@@ -59,13 +59,18 @@ export function once<A extends unknown[]>(
 const SOURCE_OCTETS = 7;
 const IPV4_OCTETS = 4;
 const octets = new Uint8Array(16);
-/** Random in each thread, so that an attacker cannot choose addresses that share with a victim. */
-const START = randomInt(2 ** 32);
+/** Random, so that an attacker cannot choose addresses that share with a victim. */
+let start = randomInt(2 ** 32);
+
+/** Threads of one server have one start, so that a source has the same share in all of them. */
+export function startShares(random: number): void {
+  start = random;
+}
 
 /** The queue share of an IPv4 address or IPv6 /56. The query path sees this number and no address. */
 export function queueShare(address: PeerAddress): number {
   const length = readAddress(address, octets) === IPV4_OCTETS ? IPV4_OCTETS : SOURCE_OCTETS;
-  let hash = START;
+  let hash = start;
   for (let i = 0; i < length; i++) hash = fnvStep(hash, octets[i]!);
   return fnvEnd(hash) % QUEUE_SHARES;
 }

@@ -157,10 +157,7 @@ class UdpBatches {
       this.#options.observe.missDropped();
       return;
     }
-    const proven = screened === PROVEN;
-    // An unproven question never waits for a signature and needs no share.
-    const share = proven ? queueShare(peer.ip) : 0;
-    const answer = this.#options.handler.slow(query, 'udp', proven, share);
+    const answer = this.#options.handler.slow(query, 'udp', screened === PROVEN, queueShare(peer.ip));
     if (!(answer instanceof Promise)) {
       this.#keep(this.#take(miss, answer, reply), peer);
       return;

@@ -134,10 +134,7 @@ class UdpReplies {
       observe.missDropped();
       return;
     }
-    const proven = screened === PROVEN;
-    // An unproven question never waits for a signature and needs no share.
-    const share = proven ? queueShare(peer.address) : 0;
-    const reply = handler.slow(query, 'udp', proven, share);
+    const reply = handler.slow(query, 'udp', screened === PROVEN, queueShare(peer.address));
     if (reply instanceof Promise) this.#misses.wait(reply, (late) => this.#sendSlow(miss, late));
     else this.#sendSlow(miss, reply);
   }

@@ -19,19 +19,27 @@ type ProviderReading =
   | { readonly kind: 'down' }
   | { readonly kind: 'off' };
 
+/** Whose question it is: the node and, in it, the share of who asked there. */
+interface Asker {
+  readonly node: string;
+  readonly share: number;
+}
+
 /** Control answers within two seconds, with `late` if need be. */
 const ANSWER_MS = 3_000;
-/** Each name of a service asks at most once at a time; an edge admits 200 new names a second in each worker. */
+/** Each name of a service asks at most once at a time; an edge asks 90 times a second. */
 const RATE = { perSecond: 100, burst: 400 } as const;
-/** Most answers come from memory; the others wait for a provider. */
-const AT_ONCE = 512;
+/** Most answers come from memory; the others wait for a provider. One node leaves half to the others. */
+const AT_ONCE = { all: 512, each: 256 } as const;
 const TEXT_MAX = 64;
 
 /** @returns asks control; never rejects: `down` when control cannot be reached, or its answer cannot be used */
-export function providerAsks(rpc: Pick<Rpc, 'ask'>): (feed: string, key: string) => Promise<ProviderReading> {
-  return async (feed, key) => {
+export function providerAsks(
+  rpc: Pick<Rpc, 'ask'>,
+): (feed: string, key: string, share: number) => Promise<ProviderReading> {
+  return async (feed, key, share) => {
     try {
-      const { status, body } = await rpc.ask('provider', [feed, key], ANSWER_MS);
+      const { status, body } = await rpc.ask('provider', [feed, key, share], ANSWER_MS);
       if (status === 'busy') return { kind: 'limited', retryAfter: 1 };
       return status === 'done' ? readingOf(body) : { kind: 'down' };
     } catch (error) {
@@ -42,20 +50,22 @@ export function providerAsks(rpc: Pick<Rpc, 'ask'>): (feed: string, key: string)
 }
 
 /**
- * @param read null for a feed or a key that no node asks for
+ * @param read null for a feed, a key or a share that no node asks for
  * @returns ends the answers
  */
 export function answerProviderAsks(
   end: ControlEnd,
-  read: (feed: string, key: string) => Promise<ProviderReading | null>,
+  read: (feed: string, key: string, asker: Asker) => Promise<ProviderReading | null>,
 ): () => void {
   return answerQuestions(end, {
     kinds: ['provider'],
     rate: RATE,
-    atOnce: { all: AT_ONCE },
-    async answer({ body }) {
-      const [feed, key] = Array.isArray(body) ? (body as unknown[]) : [];
-      const reading = isText(feed) && isText(key) ? await read(feed, key) : null;
+    atOnce: AT_ONCE,
+    async answer({ node, body }) {
+      // Nodes of earlier releases say no share: all who ask there have one.
+      const [feed, key, share = 0] = Array.isArray(body) ? (body as unknown[]) : [];
+      const isAsked = isText(feed) && isText(key) && isNumber(share);
+      const reading = isAsked ? await read(feed, key, { node, share }) : null;
       if (reading === null) throw new FeedRefusedError('format');
       return { json: reading };
     },

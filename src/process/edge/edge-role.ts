@@ -1,4 +1,5 @@
 /** The edge role of a process: the view, the follower that writes it, and the DNS workers that read it. */
+import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { DiskFullError, freeOctets } from '../../base/files.ts';
 import { closeAll, unlessCancelled } from '../../base/lifecycle/close.ts';
@@ -184,6 +185,7 @@ async function open(options: EdgeRoleOptions, opened: Opened): Promise<Omit<Edge
       udp: config.udp,
       rates,
       connections,
+      shares: randomInt(2 ** 32),
     },
     connect: () => connectWorker(providers),
     workers: config.workers,

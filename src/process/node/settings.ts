@@ -62,6 +62,8 @@ export interface WorkerSettings {
   readonly stats: SharedArrayBuffer;
   /** Whether queries are counted and recorded. */
   readonly accounting: boolean;
+  /** Where the shares of sources begin (`startShares`); random, equal in all workers. */
+  readonly shares: number;
   /** Secrets of server cookies by day; equal on all nodes of a service. */
   readonly cookies: readonly PeriodSecret[];
   /** UDP replies a second of one class to one network. 0, for load tests, switches off every limit by address. */

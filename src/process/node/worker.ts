@@ -15,7 +15,7 @@ import { publish } from '../../dns/schema/publish.ts';
 import { ConnectionTable } from '../../dns/shared/connection-table.ts';
 import { ServerCookies } from '../../dns/shared/cookies.ts';
 import { ReplyDecorator } from '../../dns/shared/edns.ts';
-import type { Listener } from '../../dns/shared/listener.ts';
+import { type Listener, startShares } from '../../dns/shared/listener.ts';
 import { makeRateLimits } from '../../dns/shared/rate-limit.ts';
 import type { TlsListener } from '../../dns/shared/tls.ts';
 import { listenDot, listenTcp } from '../../dns/stream/stream-server.ts';
@@ -77,10 +77,16 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
   let served = zonesOf(settings.keys);
   let geoip = openLoaded(settings.geoip);
   const exchanges = watchExchangeMap(settings.dataDir);
+  startShares(settings.shares);
+  const asker = { share: 0 };
   const services = makeServices({
     places: openPlaces(settings.places),
     geoip: { current: () => geoip },
-    providers: openWorkerProviders({ port: settings.providers, offered: settings.feeds }),
+    providers: openWorkerProviders({
+      port: settings.providers,
+      offered: settings.feeds,
+      shareNow: () => asker.share,
+    }),
     exchanges: exchanges.current,
     btc: settings.btc,
   });
@@ -99,6 +105,7 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
     freshness,
     clock: host.clock,
     observe: stats,
+    asker,
     ...(settings.accounting && { accounting: recorder }),
   });
   let cookieSecrets = settings.cookies;

@@ -9,10 +9,12 @@ import {
   value,
 } from '../../../test/support/services/providers/fake-feeds.ts';
 import type { Market } from '../crypto-prices.ts';
+import type { Asker } from './budget.ts';
 import { makeProviderClient, type ProviderClient } from './client.ts';
 import type { Reading } from './outcome.ts';
 import { type Fetched, type Source, UNUSABLE } from './source.ts';
 
+const ME: Asker = { node: '', share: 0 };
 const START = Date.UTC(2026, 0, 1);
 /** The longest that "there is no such thing" is believed. */
 const MISSING_MS = 600_000;
@@ -30,7 +32,7 @@ describe('the provider client', () => {
     client = makeProviderClient({ feeds: feedsOf([first, second]), clock: () => now, patienceMs: 1 });
   });
 
-  const ask = async (key = 'A'): Promise<Reading<Market>> => await client.ask('crypto', key);
+  const ask = async (key = 'A'): Promise<Reading<Market>> => await client.ask('crypto', key, ME);
   const fresh = (price: number, at = now): Reading<Market> => ({
     kind: 'value',
     value: market(price),
@@ -44,7 +46,7 @@ describe('the provider client', () => {
 
   it('says which feeds have a source', async () => {
     assert.deepEqual(client.offered, ['crypto']);
-    assert.deepEqual(await client.ask('stock', 'A'), { kind: 'off' });
+    assert.deepEqual(await client.ask('stock', 'A', ME), { kind: 'off' });
   });
 
   it('asks once for a key and a lifetime, however many ask', async () => {
@@ -52,7 +54,7 @@ describe('the provider client', () => {
     const all = await Promise.all(Array.from({ length: 50 }, () => ask()));
     for (const reading of all) assert.deepEqual(reading, fresh(1));
     now += TTL_MS - 1;
-    assert.deepEqual(client.ask('crypto', 'A'), fresh(1, START), 'at once');
+    assert.deepEqual(client.ask('crypto', 'A', ME), fresh(1, START), 'at once');
     assert.deepEqual(first.calls, [{ key: 'A', validator: null }]);
     await ask('B');
     assert.equal(first.calls.length, 2);
@@ -62,7 +64,7 @@ describe('the provider client', () => {
     first.answers = [value(1), value(2)];
     await ask();
     now += TTL_MS;
-    const old = client.ask('crypto', 'A');
+    const old = client.ask('crypto', 'A', ME);
     assert.deepEqual(old, { ...fresh(1, START), until: now + 1000 });
     await new Promise(setImmediate);
     assert.deepEqual(await ask(), fresh(2));
@@ -78,7 +80,7 @@ describe('the provider client', () => {
     assert.ok(isStale(stale));
     assert.ok(stale.kind === 'value' && stale.value.price === 2);
     const calls = first.calls.length;
-    assert.ok(!(client.ask('crypto', 'A') instanceof Promise), 'and does not try again at once');
+    assert.ok(!(client.ask('crypto', 'A', ME) instanceof Promise), 'and does not try again at once');
     assert.equal(first.calls.length, calls);
     now += 5000;
     await ask();
@@ -258,7 +260,7 @@ describe('the provider client', () => {
     first.answers = [value(1)];
     client = makeProviderClient({ feeds: feedsOf([first]), clock: () => now });
     await ask('A');
-    await ask('B');
+    await client.ask('crypto', 'B', { node: '', share: 2 });
     const state = client.state();
     now += 1000;
     client = makeProviderClient({ feeds: feedsOf([first]), clock: () => now });

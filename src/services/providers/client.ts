@@ -1,8 +1,9 @@
 import type { Clock } from '../../base/time.ts';
+import { type Asker, Budget, type BudgetState, Shares } from './budget.ts';
 import type { Feed, FeedName, Feeds, FeedValues } from './feeds.ts';
 import type { Reading } from './outcome.ts';
 import { type CachedReading, makeReadingClient, type Unavailable } from './readings.ts';
-import type { Fetched, OnCall, RateLimit, Source, SourceName } from './source.ts';
+import type { Fetched, OnCall, Source, SourceName } from './source.ts';
 
 /** Circuit breaker of one source. Times in milliseconds since the epoch. */
 export interface Breaker {
@@ -57,6 +58,8 @@ class GuardedSource<T> {
   private breaker: Breaker = CLOSED;
   private blockedUntil = 0;
   private calls = 0;
+  /** Who has the calls that run. */
+  private readonly running = new Shares();
   private probing = false;
   private readonly onCall: OnCall;
 
@@ -67,18 +70,20 @@ class GuardedSource<T> {
   }
 
   /** Calls the source if budget and breaker allow it. Never rejects. */
-  async load(key: string, validator: string | null, clock: () => number): Promise<Fetched<T>> {
+  async load(key: string, validator: string | null, clock: () => number, asker: Asker): Promise<Fetched<T>> {
     const now = clock();
     if (now < this.blockedUntil) return { kind: 'limited', waitMs: this.blockedUntil - now };
     if (!mayCall(this.breaker, this.probing, now)) return { kind: 'failed' };
-    if (this.calls >= CALLS_MAX) return { kind: 'limited', waitMs: BUSY_MS };
-    const waitMs = this.budget.take(now);
+    if (!this.running.hasRoom(asker, CALLS_MAX - this.calls)) return { kind: 'limited', waitMs: BUSY_MS };
+    const waitMs = this.budget.take(now, asker);
     if (waitMs > 0) return { kind: 'limited', waitMs };
     const isProbe = this.breaker !== CLOSED && now >= this.breaker.openUntil;
     if (isProbe) this.probing = true;
     this.calls++;
+    this.running.take(asker);
     const fetched = await this.source.load(key, validator, now).catch((): Fetched<T> => ({ kind: 'failed' }));
     this.calls--;
+    this.running.giveBack(asker);
     if (isProbe) this.probing = false;
     this.note(fetched, clock());
     this.onCall(this.source.name, fetched.kind);
@@ -103,7 +108,11 @@ export interface ProviderClient {
   /** Feeds with at least one source. */
   readonly offered: readonly FeedName[];
   /** Returns at once with a usable cached value, else a promise of the fetch. Never rejects. */
-  ask<F extends FeedName>(feed: F, key: string): Reading<FeedValues[F]> | Promise<Reading<FeedValues[F]>>;
+  ask<F extends FeedName>(
+    feed: F,
+    key: string,
+    asker: Asker,
+  ): Reading<FeedValues[F]> | Promise<Reading<FeedValues[F]>>;
   size(): number;
   /** Fetches that have ended since the start. */
   changes(): number;
@@ -141,7 +150,7 @@ export function makeProviderClient(options: ProviderClientOptions): ProviderClie
       const feed: Feed<unknown> | undefined = feeds[name];
       return feed === undefined || feed.sources.length === 0 ? null : feed;
     },
-    load: (name, key, entry) => fetchFirst(feeds[name], key, entry),
+    load: (name, key, entry, asker) => fetchFirst(feeds[name], key, entry, asker),
     clock,
     patienceMs,
     entriesMax,
@@ -152,6 +161,7 @@ export function makeProviderClient(options: ProviderClientOptions): ProviderClie
     feed: Feed<unknown>,
     key: string,
     entry: CachedReading | null,
+    asker: Asker,
   ): Promise<CachedReading | Unavailable> {
     let waitMs = Number.POSITIVE_INFINITY;
     let missing: CachedReading | null = null;
@@ -161,7 +171,7 @@ export function makeProviderClient(options: ProviderClientOptions): ProviderClie
       if (isHolder && clock() < entry.notBefore) continue;
       const guard = guarded.get(source.name)!;
       const validator = isHolder ? entry.validator : null;
-      const fetched = await guard.load(key, validator, clock);
+      const fetched = await guard.load(key, validator, clock, asker);
       const found = entryOf(fetched, feed, source.name, entry, clock());
       if (found !== null && found.value !== null) return found;
       if (found !== null && index === 0) {
@@ -178,7 +188,7 @@ export function makeProviderClient(options: ProviderClientOptions): ProviderClie
 
   return {
     offered: names.filter((name) => feeds[name].sources.length > 0),
-    ask: (name, key) => readings.ask(name, key),
+    ask: (name, key, asker) => readings.ask(name, key, asker),
     size: () => readings.size(),
     changes: () => readings.changes(),
     state: () => ({
@@ -217,69 +227,4 @@ function entryOf(
     return { value, time: Math.min(fetched.time ?? now, now), ...times, source, validator };
   }
   return previous === null || previous.source !== source ? null : { ...previous, ...times };
-}
-
-/** Plain data, for the snapshot. */
-interface BudgetState {
-  /** One number for each limit. */
-  readonly tokens: readonly number[];
-  readonly at: number;
-}
-
-/** Used share of a limit. A period admits at most the capacity plus one refill; each is half of this share. */
-const SHARE = 0.9;
-
-interface Bucket {
-  readonly capacity: number;
-  /** Tokens per millisecond. */
-  readonly refill: number;
-  tokens: number;
-}
-
-/** One token bucket per limit; a call needs a token of each. At most 90 % of any limit in any period. */
-export class Budget {
-  private readonly buckets: readonly Bucket[];
-  private at: number;
-
-  constructor(limits: readonly RateLimit[], now: number) {
-    this.buckets = limits.map(({ calls, perMs }) => {
-      const capacity = Math.max(1, Math.floor((calls * SHARE) / 2));
-      return { capacity, refill: capacity / perMs, tokens: capacity };
-    });
-    this.at = now;
-  }
-
-  /** Takes a token. Returns 0, or milliseconds until one is available. */
-  take(now: number): number {
-    this.fill(now);
-    let wait = 0;
-    for (const { tokens, refill } of this.buckets) {
-      if (tokens < 1) wait = Math.max(wait, Math.ceil((1 - tokens) / refill));
-    }
-    if (wait === 0) for (const bucket of this.buckets) bucket.tokens -= 1;
-    return wait;
-  }
-
-  state(): BudgetState {
-    return { tokens: this.buckets.map(({ tokens }) => tokens), at: this.at };
-  }
-
-  /** Restores a saved state and refills the buckets for the time since then. */
-  restore(state: BudgetState, now: number): void {
-    if (state.tokens.length !== this.buckets.length || state.at > now) return;
-    for (const [i, bucket] of this.buckets.entries()) {
-      bucket.tokens = Math.min(bucket.capacity, Math.max(0, state.tokens[i]!));
-    }
-    this.at = state.at;
-    this.fill(now);
-  }
-
-  private fill(now: number): void {
-    // A clock that was set back refills nothing and removes nothing.
-    const elapsed = Math.max(0, now - this.at);
-    this.at = now;
-    for (const bucket of this.buckets) {
-      bucket.tokens = Math.min(bucket.capacity, bucket.tokens + elapsed * bucket.refill);
-    }
-  }
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/time.ts';
+import { type Asker, askerName } from './budget.ts';
 import type { Feed, FeedName, FeedValues } from './feeds.ts';
 import type { Reading } from './outcome.ts';
 import type { SourceName } from './source.ts';
@@ -6,7 +7,11 @@ import type { SourceName } from './source.ts';
 /** Cache, single flight and the rules for stale values, independent of what loads the values. */
 interface ReadingClient {
   /** Returns at once with a usable cached value, else a promise of the load. Never rejects. */
-  ask<F extends FeedName>(feed: F, key: string): Reading<FeedValues[F]> | Promise<Reading<FeedValues[F]>>;
+  ask<F extends FeedName>(
+    feed: F,
+    key: string,
+    asker: Asker,
+  ): Reading<FeedValues[F]> | Promise<Reading<FeedValues[F]>>;
   size(): number;
   /** Loads that have ended since the start. */
   changes(): number;
@@ -28,6 +33,7 @@ interface ReadingClientOptions {
     feed: FeedName,
     key: string,
     entry: CachedReading | null,
+    asker: Asker,
   ) => Promise<CachedReading | Unavailable>;
   readonly clock: Clock;
   /** How long a caller waits for a fresh value before it gets a stale one, milliseconds. */
@@ -47,15 +53,21 @@ const STALE_UNTIL_MS = 1000;
 
 type Loading = Promise<CachedReading | Unavailable>;
 
+interface Flight {
+  /** `askerName` of who started it. */
+  readonly by: string;
+  readonly loading: Loading;
+}
+
 export function makeReadingClient(options: ReadingClientOptions): ReadingClient {
   const { timesOf, load, clock, patienceMs = PATIENCE_MS, entriesMax = ENTRIES_MAX } = options;
   const entries = new ReadingCache(entriesMax);
-  const flights = new Map<string, Loading>();
-  /** By entry id: no load before this time, milliseconds since the epoch. */
+  const flights = new Map<string, Flight>();
+  /** By entry id, or entry id and asker: no load before this time, milliseconds since the epoch. */
   const resting = new Map<string, number>();
   let loads = 0;
 
-  function ask(feedName: FeedName, key: string): Reading<unknown> | Promise<Reading<unknown>> {
+  function ask(feedName: FeedName, key: string, asker: Asker): Reading<unknown> | Promise<Reading<unknown>> {
     const feed = timesOf(feedName);
     if (feed === null) return { kind: 'off' };
     const id = `${feedName} ${key}`;
@@ -63,21 +75,24 @@ export function makeReadingClient(options: ReadingClientOptions): ReadingClient 
     const entry = usable(entries.get(id), feed, now);
     if (entry !== null && now < entry.freshUntil) return reading(entry);
     if (entry !== null && now < (resting.get(id) ?? 0)) return reading(entry, resting.get(id));
-    const flight = flights.get(id) ?? start(id, feedName, key, entry);
+    if (entry !== null && now < (resting.get(restOf(id, asker)) ?? 0)) {
+      return reading(entry, now + STALE_UNTIL_MS);
+    }
+    const loading = loadFor(id, feedName, key, entry, asker);
     if (entry === null || entry.value === null) {
-      return flight.then((result) => ('kind' in result ? result : loaded(result)));
+      return loading.then((result) => ('kind' in result ? result : loaded(result)));
     }
     if (now - entry.freshUntil < feed.ttlMs) return reading(entry, now + STALE_UNTIL_MS);
-    return patiently(flight, entry);
+    return patiently(loading, entry);
   }
 
   /** The new value if it arrives in time, else the old one. */
-  async function patiently(flight: Loading, entry: CachedReading): Promise<Reading<unknown>> {
+  async function patiently(loading: Loading, entry: CachedReading): Promise<Reading<unknown>> {
     let timer: NodeJS.Timeout | undefined;
     const patience = new Promise<null>((resolve) => {
       timer = setTimeout(resolve, patienceMs, null);
     });
-    const result = await Promise.race([flight, patience]);
+    const result = await Promise.race([loading, patience]);
     clearTimeout(timer);
     if (result !== null && !('kind' in result)) return loaded(result);
     return reading(entry, clock() + STALE_UNTIL_MS);
@@ -89,12 +104,35 @@ export function makeReadingClient(options: ReadingClientOptions): ReadingClient 
     return reading(entry, now < entry.freshUntil ? entry.freshUntil : now + STALE_UNTIL_MS);
   }
 
-  function start(id: string, feed: FeedName, key: string, entry: CachedReading | null): Loading {
-    const flight = load(feed, key, entry).then((result) => {
+  /** One load for all who ask. One whose starter had no room says nothing to others: they try for themselves. */
+  async function loadFor(
+    id: string,
+    feed: FeedName,
+    key: string,
+    entry: CachedReading | null,
+    asker: Asker,
+  ): Loading {
+    // Those who wait for a flight go on before anybody new asks: each starts one at most.
+    for (let flight = flights.get(id); flight !== undefined; flight = flights.get(id)) {
+      const result = await flight.loading;
+      if (!isLimited(result) || flight.by === askerName(asker)) return result;
+    }
+    return start(id, feed, key, entry, asker);
+  }
+
+  function start(
+    id: string,
+    feed: FeedName,
+    key: string,
+    entry: CachedReading | null,
+    asker: Asker,
+  ): Loading {
+    const loading = load(feed, key, entry, asker).then((result) => {
       flights.delete(id);
       loads++;
       if ('kind' in result) {
-        if (entry?.value != null) resting.set(id, clock() + REST_MS);
+        const rest = isLimited(result) ? restOf(id, asker) : id;
+        if (entry?.value != null) resting.set(rest, clock() + REST_MS);
       } else {
         resting.delete(id);
         entries.set(id, result);
@@ -102,8 +140,8 @@ export function makeReadingClient(options: ReadingClientOptions): ReadingClient 
       if (resting.size > entriesMax) resting.clear();
       return result;
     });
-    flights.set(id, flight);
-    return flight;
+    flights.set(id, { by: askerName(asker), loading });
+    return loading;
   }
 
   return {
@@ -119,6 +157,15 @@ export function makeReadingClient(options: ReadingClientOptions): ReadingClient 
       }
     },
   };
+}
+
+function isLimited(result: CachedReading | Unavailable): boolean {
+  return 'kind' in result && result.kind === 'limited';
+}
+
+/** Who had no room rests alone: another may have. */
+function restOf(id: string, asker: Asker): string {
+  return `${id} ${askerName(asker)}`;
 }
 
 /** The entry, unless it is too old, or in the future because the clock was set back. */

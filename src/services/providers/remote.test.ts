@@ -6,10 +6,12 @@ import { controlEnd, keyOfAny, nodeEnd } from '../../../test/support/feed/exchan
 import { fixture, openRig, type Rig, sends } from '../../../test/support/services/providers/rig.ts';
 import type { Timers } from '../../base/lifecycle/timers.ts';
 import { answerProviderAsks, providerAsks } from '../../feed/nodes/provider-asks.ts';
+import type { Asker } from './budget.ts';
 import type { ProviderClient } from './client.ts';
 import { answerAsk, makeRemoteClient } from './remote.ts';
 
 const SECOND = 1000;
+const ME: Asker = { node: '', share: 0 };
 
 describe('edges ask control for data of providers', () => {
   let rig: Rig | null = null;
@@ -40,9 +42,9 @@ describe('edges ask control for data of providers', () => {
       edge: (name: string): ProviderClient => {
         const ask = providerAsks(nodeEnd(broker.connect(name), name));
         return makeRemoteClient({
-          ask(feed, key) {
+          ask(feed, key, share) {
             asked.push(name);
-            return ask(feed, key);
+            return ask(feed, key, share);
           },
           clock: () => opened.now + skewMs,
         });
@@ -54,23 +56,23 @@ describe('edges ask control for data of providers', () => {
     const { rig, edge, asked } = await world();
     const edges = ['e1', 'e2', 'e3'].map(edge);
     const readings = await Promise.all(
-      edges.flatMap((one) => [one, one].map((twice) => Promise.resolve(twice.ask('crypto', 'BTC-USD')))),
+      edges.flatMap((one) => [one, one].map((twice) => Promise.resolve(twice.ask('crypto', 'BTC-USD', ME)))),
     );
     for (const one of readings) assert.ok(one.kind === 'value' && one.value.price > 0);
     assert.equal(rig.hits.length, 1);
     // From the cache of the edge.
-    assert.ok(!(edges[0]!.ask('crypto', 'BTC-USD') instanceof Promise));
+    assert.ok(!(edges[0]!.ask('crypto', 'BTC-USD', ME) instanceof Promise));
     assert.deepEqual(asked, ['e1', 'e2', 'e3']);
     // Over: each edge serves the old value once more, asks again, and has the value of the one new call.
     rig.now += 30 * SECOND;
     const isNew = async (one: ProviderClient): Promise<boolean> => {
-      const reading = await one.ask('crypto', 'BTC-USD');
+      const reading = await one.ask('crypto', 'BTC-USD', ME);
       return reading.kind === 'value' && reading.at === rig.now;
     };
     for (const one of edges) while (!(await isNew(one))) await nextTurn();
     assert.deepEqual([...new Set(asked.slice(3))].sort(), ['e1', 'e2', 'e3']);
     assert.equal(rig.hits.length, 2);
-    await edges[1]!.ask('crypto', 'ETH-USD');
+    await edges[1]!.ask('crypto', 'ETH-USD', ME);
     assert.deepEqual([asked.at(-1), rig.hits.length], ['e2', 3]);
   });
 
@@ -78,9 +80,9 @@ describe('edges ask control for data of providers', () => {
     for (const skewMs of [0, 3_600_000, -3_600_000]) {
       const { rig, edge } = await world(skewMs);
       const [first, later] = [edge('e1'), edge('e2')];
-      await first.ask('crypto', 'BTC-USD');
+      await first.ask('crypto', 'BTC-USD', ME);
       rig.now += 20 * SECOND;
-      const reading = await later.ask('crypto', 'BTC-USD');
+      const reading = await later.ask('crypto', 'BTC-USD', ME);
       assert.ok(reading.kind === 'value');
       assert.equal(reading.at, rig.now + skewMs - 20 * SECOND);
       assert.equal(reading.freshUntil, rig.now + skewMs + 10 * SECOND);
@@ -92,16 +94,16 @@ describe('edges ask control for data of providers', () => {
   it('while control is away a stale value is served, then none; after its return all goes on', async () => {
     const { rig, edge, stop, control } = await world();
     const one = edge('e1');
-    await one.ask('crypto', 'BTC-USD');
+    await one.ask('crypto', 'BTC-USD', ME);
     stop();
-    assert.deepEqual(await one.ask('crypto', 'ETH-USD'), { kind: 'down' });
+    assert.deepEqual(await one.ask('crypto', 'ETH-USD', ME), { kind: 'down' });
     rig.now += 60 * SECOND;
-    const stale = await one.ask('crypto', 'BTC-USD');
+    const stale = await one.ask('crypto', 'BTC-USD', ME);
     assert.ok(stale.kind === 'value' && stale.freshUntil < rig.now);
     rig.now += 15 * 60 * SECOND;
-    assert.deepEqual(await one.ask('crypto', 'BTC-USD'), { kind: 'down' });
+    assert.deepEqual(await one.ask('crypto', 'BTC-USD', ME), { kind: 'down' });
     const again = control();
-    assert.equal((await one.ask('crypto', 'BTC-USD')).kind, 'value');
+    assert.equal((await one.ask('crypto', 'BTC-USD', ME)).kind, 'value');
     again();
   });
 
@@ -110,13 +112,13 @@ describe('edges ask control for data of providers', () => {
     const one = edge('e1');
     rig.replies.set('coinbase', sends('{"message":"NotFound"}', 404));
     rig.replies.set('kraken', sends('{"error":["EQuery:Unknown asset pair"]}'));
-    assert.equal((await one.ask('crypto', 'NO-USD')).kind, 'missing');
-    assert.ok(!(one.ask('crypto', 'NO-USD') instanceof Promise), 'it is kept');
-    assert.deepEqual(await one.ask('forex', 'EUR-USD'), { kind: 'down' });
+    assert.equal((await one.ask('crypto', 'NO-USD', ME)).kind, 'missing');
+    assert.ok(!(one.ask('crypto', 'NO-USD', ME) instanceof Promise), 'it is kept');
+    assert.deepEqual(await one.ask('forex', 'EUR-USD', ME), { kind: 'down' });
     rig.replies.set('coinbase', sends('', 429, { 'retry-after': '60' }));
     rig.replies.set('kraken', sends('', 429, { 'retry-after': '60' }));
-    assert.deepEqual(await one.ask('crypto', 'ETH-USD'), { kind: 'limited', retryAfter: 60 });
-    const off = await answerAsk({ ask: () => ({ kind: 'off' }) }, () => 0)('stock', 'AAPL');
+    assert.deepEqual(await one.ask('crypto', 'ETH-USD', ME), { kind: 'limited', retryAfter: 60 });
+    const off = await answerAsk({ ask: () => ({ kind: 'off' }) }, () => 0)('stock', 'AAPL', ME);
     assert.deepEqual(off, { kind: 'off' });
   });
 
@@ -129,9 +131,9 @@ describe('edges ask control for data of providers', () => {
       },
     };
     const answer = answerAsk({ ask: () => slow.promise }, () => 0, timers);
-    assert.deepEqual(await answer('crypto', 'BTC-USD'), { kind: 'late' });
+    assert.deepEqual(await answer('crypto', 'BTC-USD', ME), { kind: 'late' });
     slow.resolve({ kind: 'down' });
-    assert.deepEqual(await answer('crypto', 'BTC-USD'), { kind: 'down' });
+    assert.deepEqual(await answer('crypto', 'BTC-USD', ME), { kind: 'down' });
   });
 
   it('takes only keys that the services make: a key becomes part of a URL', async () => {
@@ -151,7 +153,8 @@ describe('edges ask control for data of providers', () => {
       ['constructor', 'BTC-USD'],
       ['crypto', 'x'.repeat(65)],
     ];
-    for (const [feed, key] of bad) assert.deepEqual(await ask(feed, key), { kind: 'down' }, `${feed} ${key}`);
+    for (const [feed, key] of bad)
+      assert.deepEqual(await ask(feed, key, 0), { kind: 'down' }, `${feed} ${key}`);
     assert.deepEqual([rig.hits, refused], [[], bad.map(() => 'format')]);
     const client = { ask: () => ({ kind: 'off' }) as const };
     const keys: readonly [string, string][] = [
@@ -160,7 +163,8 @@ describe('edges ask control for data of providers', () => {
       ['stock', 'BRK.B'],
       ['meteo', '-900_1800'],
     ];
-    for (const [feed, key] of keys) assert.notEqual(await answerAsk(client, () => 0)(feed, key), null, key);
+    for (const [feed, key] of keys)
+      assert.notEqual(await answerAsk(client, () => 0)(feed, key, ME), null, key);
   });
 
   it('an answer to another question is not used', async () => {
@@ -172,7 +176,7 @@ describe('edges ask control for data of providers', () => {
       kept ??= data;
       return sent;
     };
-    assert.equal((await one.ask('crypto', 'BTC-USD')).kind, 'value');
-    assert.deepEqual(await one.ask('crypto', 'ETH-USD'), { kind: 'down' });
+    assert.equal((await one.ask('crypto', 'BTC-USD', ME)).kind, 'value');
+    assert.deepEqual(await one.ask('crypto', 'ETH-USD', ME), { kind: 'down' });
   });
 });

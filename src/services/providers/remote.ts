@@ -3,13 +3,17 @@
 import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
 import type { Clock } from '../../base/time.ts';
 import { GRID } from '../weather-sources.ts';
+import { ASKER_SHARES, type Asker, Budget } from './budget.ts';
 import type { ProviderClient } from './client.ts';
 import { type FeedName, LIFETIMES } from './feeds.ts';
 import type { Reading } from './outcome.ts';
 import { type CachedReading, makeReadingClient, type Unavailable } from './readings.ts';
 
-/** Never rejects: `down` when control cannot be reached. */
-export type AskControl = (feed: FeedName, key: string) => Promise<RemoteReading>;
+/** Never rejects: `down` when control cannot be reached. @param share of the asker: control adds the node's name */
+export type AskControl = (feed: FeedName, key: string, share: number) => Promise<RemoteReading>;
+
+/** Questions of a node to control, 90 % of which are used: fewer than control takes (`provider-asks.ts`), and shared by those who ask. */
+const ASKS = { calls: 200, perMs: 1000 } as const;
 
 /** Cache, single flight and stale rules are those of the provider client. Budgets and breakers are at control. */
 export function makeRemoteClient({
@@ -19,15 +23,20 @@ export function makeRemoteClient({
   readonly ask: AskControl;
   readonly clock: Clock;
 }): ProviderClient {
+  const budget = new Budget([ASKS], clock());
   const readings = makeReadingClient({
     timesOf: (feed) => LIFETIMES[feed] ?? null,
-    load: async (feed, key) => cachedReading(await ask(feed, key), clock()),
+    async load(feed, key, _entry, asker) {
+      const waitMs = budget.take(clock(), asker);
+      if (waitMs > 0) return { kind: 'limited', retryAfter: Math.ceil(waitMs / 1000) };
+      return cachedReading(await ask(feed, key, asker.share), clock());
+    },
     clock,
   });
   return {
     // Which feeds control has is in its answers: `off` for the others.
     offered: Object.keys(LIFETIMES) as FeedName[],
-    ask: (name, key) => readings.ask(name, key),
+    ask: (name, key, asker) => readings.ask(name, key, asker),
     size: () => readings.size(),
     changes: () => readings.changes(),
     state: () => ({ entries: readings.entries(), budgets: [] }),
@@ -70,15 +79,15 @@ function cachedReading(remote: RemoteReading, now: number): CachedReading | Unav
 /** Milliseconds until an edge is told that the fetch still runs. It goes on, and the next question has its result. */
 const PATIENCE_MS = 2_000;
 
-/** @returns null for a feed or a key that no edge asks for: a key becomes part of a URL */
+/** @returns null for a feed, a key or a share that no edge asks for: a key becomes part of a URL */
 export function answerAsk(
   client: Pick<ProviderClient, 'ask'>,
   clock: Clock,
   timers: Timers = realTimers,
-): (feed: string, key: string) => Promise<RemoteReading | null> {
-  return async (feed, key) => {
-    if (!isKey(feed, key)) return null;
-    const reading = client.ask(feed as FeedName, key);
+): (feed: string, key: string, asker: Asker) => Promise<RemoteReading | null> {
+  return async (feed, key, asker) => {
+    if (!isKey(feed, key) || !isShare(asker.share)) return null;
+    const reading = client.ask(feed as FeedName, key, asker);
     if (!(reading instanceof Promise)) return remoteReading(reading, clock());
     const late = Promise.withResolvers<Reading<unknown>>();
     const cancel = timers.after(PATIENCE_MS, () => late.resolve({ kind: 'late' }));
@@ -91,6 +100,10 @@ export function answerAsk(
 const PAIR = /^[A-Za-z0-9]{1,16}-[A-Za-z0-9]{1,16}$/;
 const TICKER = /^[A-Za-z0-9]{1,12}(?:[.-][A-Za-z0-9]{1,4})?$/;
 const CELL = /^(-?\d{1,6})_(-?\d{1,6})$/;
+
+function isShare(share: number): boolean {
+  return Number.isInteger(share) && share >= 0 && share < ASKER_SHARES;
+}
 
 /** The spelling of each feed's keys: those that the services of an edge make. */
 function isKey(feed: string, key: string): boolean {

@@ -26,7 +26,10 @@ const reading = (price: number, until = NOW + 1000): Reading<unknown> => ({
 
 describe('the providers of a worker', () => {
   let ports: MessagePort[] = [];
+  /** Who asks. */
+  let share = 0;
   afterEach(() => {
+    share = 0;
     for (const port of ports) port.close();
     ports = [];
   });
@@ -41,7 +44,11 @@ describe('the providers of a worker', () => {
     ports.push(client);
     const questions: Question[] = [];
     client.on('message', (question: Question) => questions.push(question));
-    return { worker: openWorkerProviders({ port, offered: ['crypto'], ...options }), questions, client };
+    return {
+      worker: openWorkerProviders({ port, offered: ['crypto'], shareNow: () => share, ...options }),
+      questions,
+      client,
+    };
   }
 
   const arrived = async (questions: Question[], count: number): Promise<void> => {
@@ -94,16 +101,53 @@ describe('the providers of a worker', () => {
     }
   });
 
-  it('passes on only so many keys a second that it has not heard of', async () => {
-    const { worker, questions, client } = open({ newPerSecond: 2 });
+  it('passes on only so many keys a second that it has not heard of, and of one asker half of what is left', async () => {
+    const { worker, questions, client } = open({ newPerSecond: 4 });
+    const isBusy = (key: string, now = NOW): boolean => {
+      const answer = worker.ask('crypto', key, now);
+      if (answer instanceof Promise) return false;
+      assert.deepEqual(answer, { kind: 'limited', retryAfter: 1 });
+      return true;
+    };
     const first = worker.ask('crypto', 'A', NOW);
     await arrived(questions, 1);
     answer(client, questions[0]!, reading(1, NOW + 10));
     await first;
-    void worker.ask('crypto', 'B', NOW);
-    assert.deepEqual(worker.ask('crypto', 'C', NOW), { kind: 'limited', retryAfter: 1 });
-    assert.ok(worker.ask('crypto', 'A', NOW + 10) instanceof Promise, 'a key that it knows always passes');
-    assert.ok(worker.ask('crypto', 'C', NOW + 1000) instanceof Promise);
+    assert.deepEqual(
+      ['B', 'C', 'D'].map((key) => isBusy(key)),
+      [false, true, true],
+    );
+    assert.ok(!isBusy('A', NOW + 10), 'a key that it knows always passes');
+    share = 2;
+    assert.deepEqual(
+      ['C', 'D'].map((key) => isBusy(key)),
+      [false, true],
+    );
+    share = 5;
+    assert.deepEqual(
+      ['D', 'E'].map((key) => isBusy(key)),
+      [false, true],
+    );
+    assert.ok(!isBusy('E', NOW + 1000));
+  });
+
+  it('asks again for those who waited with one that had no room', async () => {
+    const { worker, questions, client } = open();
+    const askers = [0, 0, 2, 4].map((one) => {
+      share = one;
+      return worker.ask('crypto', 'A', NOW);
+    });
+    await arrived(questions, 1);
+    const limited: Reading<never> = { kind: 'limited', retryAfter: 7 };
+    answer(client, questions[0]!, limited);
+    assert.deepEqual([await askers[0], await askers[1]], [limited, limited]);
+    await arrived(questions, 2);
+    answer(client, questions[1]!, reading(1));
+    assert.deepEqual([await askers[2], await askers[3]], [reading(1), reading(1)]);
+    assert.deepEqual(
+      questions.map((question) => question.share),
+      [0, 2],
+    );
   });
 
   it('does not ask for feeds without a source', () => {
@@ -124,7 +168,7 @@ describe('the providers of a worker', () => {
     const workers = Array.from({ length: 4 }, () => {
       const port = connectWorker(client);
       ports.push(port);
-      return openWorkerProviders({ port, offered: client.offered });
+      return openWorkerProviders({ port, offered: client.offered, shareNow: () => 0 });
     });
     const asked = workers.flatMap((worker) => [
       worker.ask('crypto', 'A', NOW),

@@ -1,4 +1,5 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import { type Asker, Shares } from './budget.ts';
 import type { ProviderClient } from './client.ts';
 import type { FeedName, FeedValues } from './feeds.ts';
 import type { Reading } from './outcome.ts';
@@ -18,6 +19,7 @@ export interface Question {
   readonly id: number;
   readonly feed: FeedName;
   readonly key: string;
+  readonly share: number;
 }
 
 export interface ReadingOfQuestion {
@@ -28,6 +30,8 @@ export interface ReadingOfQuestion {
 export interface WorkerProvidersOptions {
   readonly port: MessagePort;
   readonly offered: readonly FeedName[];
+  /** The share of who asks now (`Asker`). It goes past the services: they get labels and time only. */
+  readonly shareNow: () => number;
   /** How long a question waits, milliseconds. */
   readonly patienceMs?: number;
   readonly entriesMax?: number;
@@ -45,6 +49,11 @@ const LATE: Reading<never> = { kind: 'late' };
 const OFF: Reading<never> = { kind: 'off' };
 const BUSY: Reading<never> = { kind: 'limited', retryAfter: 1 };
 
+interface Pending {
+  readonly share: number;
+  readonly answer: Promise<Reading<unknown>>;
+}
+
 interface Local {
   readonly reading: Reading<unknown>;
   readonly until: number;
@@ -52,15 +61,16 @@ interface Local {
 
 /** Provider data for one worker: a small cache, and one question at a time for each key. */
 export function openWorkerProviders(options: WorkerProvidersOptions): Providers {
-  const { port, offered } = options;
+  const { port, offered, shareNow } = options;
   const { patienceMs = PATIENCE_MS, entriesMax = ENTRIES_MAX, newPerSecond = NEW_PER_SECOND } = options;
   const feeds: ReadonlySet<FeedName> = new Set(offered);
   const local = new Map<string, Local>();
-  const pending = new Map<string, Promise<Reading<unknown>>>();
+  const pending = new Map<string, Pending>();
   const waiting = new Map<number, (reading: Reading<unknown>) => void>();
   let lastId = 0;
   let second = 0;
   let newOnes = 0;
+  const shares = new Shares();
 
   port.on('message', ({ id, reading }: ReadingOfQuestion) => {
     waiting.get(id)?.(reading);
@@ -69,28 +79,43 @@ export function openWorkerProviders(options: WorkerProvidersOptions): Providers 
   // The sockets of a worker keep it alive, not this port.
   port.unref();
 
-  function ask(feed: FeedName, key: string, now: number): Reading<unknown> | Promise<Reading<unknown>> {
+  function ask(
+    feed: FeedName,
+    key: string,
+    now: number,
+    share = shareNow(),
+  ): Reading<unknown> | Promise<Reading<unknown>> {
     if (!feeds.has(feed)) return OFF;
     const name = `${feed} ${key}`;
     const known = local.get(name);
     if (known !== undefined && now < known.until) return known.reading;
-    const answer = pending.get(name);
-    if (answer !== undefined) return answer;
-    if (known === undefined && !admitNew(now)) return BUSY;
-    return question(name, feed, key);
+    const other = pending.get(name);
+    if (other !== undefined) {
+      if (other.share === share) return other.answer;
+      // That the other one had no room says nothing to this one.
+      return other.answer.then((reading) =>
+        reading.kind === 'limited' ? ask(feed, key, now, share) : reading,
+      );
+    }
+    return known !== undefined || admitNew(now, share) ? question(name, feed, key, share) : BUSY;
   }
 
-  function admitNew(now: number): boolean {
+  function admitNew(now: number, share: number): boolean {
     const at = Math.floor(now / 1000);
     if (at !== second) {
       second = at;
       newOnes = 0;
+      shares.keep(0);
     }
-    return ++newOnes <= newPerSecond;
+    const asker: Asker = { node: '', share };
+    if (!shares.hasRoom(asker, newPerSecond - newOnes)) return false;
+    newOnes++;
+    shares.take(asker);
+    return true;
   }
 
   /** The reading, or `late`. Concurrent questions for a key share one promise. */
-  function question(name: string, feed: FeedName, key: string): Promise<Reading<unknown>> {
+  function question(name: string, feed: FeedName, key: string, share: number): Promise<Reading<unknown>> {
     const id = ++lastId;
     const answer = new Promise<Reading<unknown>>((resolve) => {
       const patience = setTimeout(resolve, patienceMs, LATE);
@@ -101,8 +126,8 @@ export function openWorkerProviders(options: WorkerProvidersOptions): Providers 
         resolve(reading);
       });
     });
-    pending.set(name, answer);
-    port.postMessage({ id, feed, key } satisfies Question);
+    pending.set(name, { share, answer });
+    port.postMessage({ id, feed, key, share } satisfies Question);
     return answer;
   }
 
@@ -121,8 +146,8 @@ export function openWorkerProviders(options: WorkerProvidersOptions): Providers 
 /** Connects a worker to the provider client. Returns the worker's port; closing it closes both ends. */
 export function connectWorker(client: ProviderClient): MessagePort {
   const { port1: ours, port2: theirs } = new MessageChannel();
-  ours.on('message', ({ id, feed, key }: Question) => {
-    const reading = client.ask(feed, key);
+  ours.on('message', ({ id, feed, key, share }: Question) => {
+    const reading = client.ask(feed, key, { node: '', share });
     const send = (answer: ReadingOfQuestion): void => ours.postMessage(answer);
     if (reading instanceof Promise) void reading.then((late) => send({ id, reading: late }));
     else send({ id, reading });

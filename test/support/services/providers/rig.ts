@@ -87,7 +87,7 @@ export async function openRig(options: RigOptions = {}): Promise<Rig> {
   });
   const port: MessagePort = connectWorker(client);
   const { patienceMs = 5000 } = options;
-  const providers = openWorkerProviders({ port, offered: client.offered, patienceMs });
+  const providers = openWorkerProviders({ port, offered: client.offered, shareNow: () => 0, patienceMs });
   return Object.assign(rig, {
     client,
     providers,
