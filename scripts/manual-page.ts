@@ -1,6 +1,5 @@
 /** The manual page uqrp(1) in the man macros of roff. */
-import type { CommandFacts, OptionFacts } from '../src/cli/completion/tree.ts';
-import { actionsOf } from '../src/cli/completion/tree.ts';
+import { actionsOf, type CommandFacts, type OptionFacts } from '../src/cli/completion/tree.ts';
 
 export interface Setting {
   readonly name: string;
@@ -37,15 +36,11 @@ export function manualPage({ tree, settings, version, date }: Manual): string {
     '.SH OPTIONS',
     'Every command takes:',
     ...tree.options.flatMap(option),
-    '.TP',
-    '.B \\-h, \\-\\-help',
-    'show the help of a command',
+    ...row('-h, --help', 'show the help of a command'),
     '.SH ENVIRONMENT',
-    ...settings.flatMap(({ name, meaning, standard }) => [
-      '.TP',
-      `.B ${inText(name)}`,
-      paragraph(`${meaning}.${standard === null ? '' : ` Default: ${standard}.`}`),
-    ]),
+    ...settings.flatMap(({ name, meaning, standard }) =>
+      row(name, `${meaning}.${standard === null ? '' : ` Default: ${standard}.`}`),
+    ),
     '.SH EXIT STATUS',
     ...row('0', 'done'),
     ...row('1', 'failed, or answered with an error'),
@@ -59,18 +54,23 @@ export function manualPage({ tree, settings, version, date }: Manual): string {
 function command({ path, about, options, arguments: args, notes }: CommandFacts): string[] {
   const given = args.map(({ name, isRequired }) => (isRequired ? `<${name}>` : `[${name}]`));
   const usage = ['uqrp', ...path, ...given, ...(options.length > 0 ? ['[options]'] : [])].join(' ');
-  const examples = notes
-    .replace(/^Examples:\n/, '')
-    .split('\n')
-    .map((line) => line.trim());
+  const examples = notes.replace(/^Examples:\n/, '').split('\n');
+  const shown = [
+    '.PP',
+    'Examples:',
+    '.PP',
+    '.nf',
+    '.RS 4',
+    ...examples.map((one) => inText(one.trim())),
+    '.RE',
+    '.fi',
+  ];
   return [
     `.SS ${inText(usage)}`,
     paragraph(`${about}.`),
     ...args.flatMap((each) => row(each.name, each.about)),
     ...options.flatMap(option),
-    ...(notes === ''
-      ? []
-      : ['.PP', 'Examples:', '.PP', '.nf', '.RS 4', ...examples.map(inText), '.RE', '.fi']),
+    ...(notes === '' ? [] : shown),
   ];
 }
 

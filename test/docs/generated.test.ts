@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { documents, textOf } from '../../scripts/documents.ts';
+import { documents, textOf } from '../../scripts/docs.ts';
 
 describe('what documents print of the code', async () => {
   for (const [path, text] of await documents()) {
