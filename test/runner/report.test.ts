@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { type Ended, QUARANTINE, report } from '../../scripts/run-tests.ts';
 import type { TestEnd } from '../../scripts/test-events.ts';
-import { type Ended, QUARANTINE, report } from '../../scripts/test-report.ts';
 
 const END: TestEnd = {
   kind: 'end',
