@@ -88,6 +88,8 @@ async function load(store: Store, customerId: string): Promise<void> {
     role: null,
     tier: 'enterprise',
     via: 'session',
+    apiKey: null,
+    requestId: null,
     operations: new Set(['write']),
     namespaces: null,
   };

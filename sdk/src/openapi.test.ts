@@ -15,6 +15,9 @@ const { schemas } = DOCUMENT.components;
 const OURS: Readonly<Record<string, string>> = {
   ActiveOrganization: 'ActiveOrganization',
   ApiKey: 'ApiKeyResource',
+  AuditActor: 'AuditActor',
+  AuditObject: 'AuditedObject',
+  AuditRow: 'AuditRow',
   BulkDeletion: 'BulkDeletion',
   BulkRecord: 'BulkWritten',
   BulkResult: 'BulkResult',
@@ -87,7 +90,7 @@ const OURS: Readonly<Record<string, string>> = {
 
 /** Schemas that the types above contain, and bodies that a method wraps or unwraps: operations.test.ts has those. */
 const INSIDE =
-  'AccountDeletion ApiKeyScopes BulkWrite ChangeStreamCheckpoint ChangeStreamEvent ChangeStreamLost ChangeStreamReset DeliveryPage DeliveryPageMeta DeliveryResult Error EventCatalogue ' +
+  'AccountDeletion ApiKeyScopes AuditPage AuditPageMeta BulkWrite ChangeStreamCheckpoint ChangeStreamEvent ChangeStreamLost ChangeStreamReset DeliveryPage DeliveryPageMeta DeliveryResult Error EventCatalogue ' +
   'InvitationAcceptance MemberPatch NamespaceUsage NewApiKeyScopes NewNamespace NewOrganization NewPasskey ' +
   'NewWebhookScopes PasskeySignIn Period QueryLogPage QueryLogRowEvent QueryLogSkipped QueryLogSkippedEvent ' +
   'SessionOrganization SessionOrganizationResult SignIn Used UsedOfLimit ValidationErrors Verification WebhookScopes ' +

@@ -32,6 +32,17 @@ export type {
   PasskeyResource,
 } from './rest/account/passkeys.ts';
 export type {
+  AuditAction,
+  AuditActor,
+  AuditActorKind,
+  AuditedObject,
+  AuditFilter,
+  AuditListOptions,
+  AuditObjectKind,
+  AuditOutcome,
+  AuditRow,
+} from './rest/audit.ts';
+export type {
   ChangeResource,
   ChangesFilter,
   ChangesPage,

@@ -35,6 +35,7 @@ export const LIMITS = {
   openTtlDefault: 60,
   historyVersions: 100, // of a record, kept by a namespace with history; its owner chooses
   historyDays: 365, // the same
+  auditExamined: 5000, // rows of the audit log that a page looks through
   versionsPerRecord: 5, // versions of a customer, for each record of the tier; above it the oldest go
   expiresAtMax: 253_402_300_799_999, // 9999-12-31T23:59:59.999Z
   pageRecordsMax: 500,

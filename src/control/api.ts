@@ -3,6 +3,7 @@ import type { Credentials } from '../http/guard.ts';
 import { createServer } from '../http/server.ts';
 import { accountRoutes, signInRoutes } from './accounts/api.ts';
 import type { ApiDeps } from './api-deps.ts';
+import { auditRoutes } from './audit/api.ts';
 import { changeRoutes } from './changes/api.ts';
 import { datasetRoutes } from './datasets/api.ts';
 import { historyRoutes } from './history/api.ts';
@@ -28,6 +29,7 @@ const RESOURCES = [
   changeRoutes,
   usageRoutes,
   queryLogRoutes,
+  auditRoutes,
   passkeyRoutes,
   accountRoutes,
   signInRoutes,

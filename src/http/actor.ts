@@ -16,6 +16,10 @@ export interface Actor {
   readonly role: 'owner' | 'member' | null;
   readonly tier: Tier;
   readonly via: 'session' | 'api_key';
+  /** The key and its name; null: no key. */
+  readonly apiKey: { readonly id: string; readonly name: string } | null;
+  /** `X-Request-Id`; null: no request, but the operator at the command line. */
+  readonly requestId: string | null;
   /** `read` and `write` do not imply each other. */
   readonly operations: ReadonlySet<ApiOperation>;
   /** Namespaces that the credential may use; null: all of the customer. */

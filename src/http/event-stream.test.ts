@@ -18,6 +18,8 @@ const ACTOR: Actor = {
   role: null,
   tier: 'pro',
   via: 'api_key',
+  apiKey: null,
+  requestId: null,
   operations: new Set(['read']),
   namespaces: null,
 };

@@ -86,13 +86,18 @@ export function forwardedFor({ headers }: IncomingMessage): string | undefined {
 /** Makes `request.renewActor()`. It counts as no request. */
 export function decorateRenewal(app: FastifyInstance, deps: GuardDeps): void {
   app.decorateRequest('renewActor', function (this: FastifyRequest) {
-    return principalOf(this, deps);
+    return actorBehind(this, deps);
   });
+}
+
+async function actorBehind(request: FastifyRequest, deps: GuardDeps): Promise<Actor | null> {
+  const actor = await principalOf(request, deps);
+  return actor && { ...actor, requestId: request.id };
 }
 
 /** Returns null without a valid credential; the request then counts for its address. @throws AppError 429 */
 export async function identify(request: FastifyRequest, deps: GuardDeps): Promise<Actor | null> {
-  const actor = await principalOf(request, deps);
+  const actor = await actorBehind(request, deps);
   if (actor === null) await take(deps.limiter, 'unauthenticated', request.addressKey());
   else await take(deps.limiter, 'authenticated', actor.customerId);
   return actor;

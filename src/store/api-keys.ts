@@ -63,15 +63,17 @@ export async function countApiKeys(db: Db, customerId: string): Promise<number> 
   return (await COUNT.first(db, { customerId }))?.count ?? 0;
 }
 
-const DELETE = statement<{ id: string; customerId: string }>(
-  'delete from api_keys where id = :id and customer_id = :customerId',
+type DeletedApiKey = Pick<ApiKeyRow, 'id' | 'name'>;
+
+const DELETE = statement<{ id: string; customerId: string }, DeletedApiKey>(
+  'delete from api_keys where id = :id and customer_id = :customerId returning id, name',
 );
 
-/** @returns false when the customer has no such key */
-export async function deleteApiKey(tx: Tx, id: string, customerId: string): Promise<boolean> {
-  const isDeleted = (await DELETE.run(tx, { id, customerId })) > 0;
-  if (isDeleted) markWork(tx, 'credentials');
-  return isDeleted;
+/** @returns null when the customer has no such key */
+export async function deleteApiKey(tx: Tx, id: string, customerId: string): Promise<DeletedApiKey | null> {
+  const deleted = await DELETE.first(tx, { id, customerId });
+  if (deleted !== null) markWork(tx, 'credentials');
+  return deleted;
 }
 
 const TOUCH = statement<{ id: string; now: number; before: number }>(

@@ -44,14 +44,14 @@ export function liveQueryTokens(db: Db, namespaceId: string, now: number): Promi
   return LIST_LIVE.all(db, { namespaceId, now });
 }
 
-type Digest = Pick<QueryTokenRow, 'digest'>;
+type NamedToken = Pick<QueryTokenRow, 'id' | 'name' | 'digest'>;
 
-const REVOKE = statement<{ id: string; namespaceId: string; now: number }, Digest>(
+const REVOKE = statement<{ id: string; namespaceId: string; now: number }, NamedToken>(
   `update query_tokens set revoked_at = :now
-  where id = :id and namespace_id = :namespaceId and revoked_at is null returning digest`,
+  where id = :id and namespace_id = :namespaceId and revoked_at is null returning id, name, digest`,
 );
-const FIND = statement<{ id: string; namespaceId: string }, Digest>(
-  'select digest from query_tokens where id = :id and namespace_id = :namespaceId',
+const FIND = statement<{ id: string; namespaceId: string }, NamedToken>(
+  'select id, name, digest from query_tokens where id = :id and namespace_id = :namespaceId',
 );
 
 /** @returns the token, and whether it was this call that revoked it; null when the namespace has no such token */
@@ -60,11 +60,11 @@ export async function revokeQueryToken(
   id: string,
   namespaceId: string,
   now: number,
-): Promise<{ readonly digest: string; readonly changed: boolean } | null> {
+): Promise<(NamedToken & { readonly changed: boolean }) | null> {
   const revoked = await REVOKE.first(tx, { id, namespaceId, now });
-  if (revoked !== null) return { digest: revoked.digest, changed: true };
+  if (revoked !== null) return { ...revoked, changed: true };
   const known = await FIND.first(tx, { id, namespaceId });
-  return known === null ? null : { digest: known.digest, changed: false };
+  return known && { ...known, changed: false };
 }
 
 const LIVE_OF = statement<

@@ -3,6 +3,7 @@ import { Auth, Sessions } from './account/auth.ts';
 import { Organizations } from './account/organizations.ts';
 import { Passkeys } from './account/passkeys.ts';
 import { ApiKeys } from './api-keys.ts';
+import { Audit } from './audit.ts';
 import {
   type ChangeResource,
   Changes,
@@ -32,6 +33,7 @@ export class Uqrp {
   readonly apiKeys: ApiKeys;
   readonly webhooks: Webhooks;
   readonly queryLogs: QueryLogs;
+  readonly audit: Audit;
   readonly datasets: Datasets;
   readonly auth: Auth;
   readonly sessions: Sessions;
@@ -53,6 +55,7 @@ export class Uqrp {
     this.apiKeys = new ApiKeys(http);
     this.webhooks = new Webhooks(http);
     this.queryLogs = new QueryLogs(http);
+    this.audit = new Audit(http);
     this.datasets = new Datasets(http);
     this.auth = new Auth(http);
     this.sessions = new Sessions(http);

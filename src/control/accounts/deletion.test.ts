@@ -120,6 +120,8 @@ apiScenarios('account deletion', {
       role: 'owner',
       tier: 'pro',
       via: 'session',
+      apiKey: null,
+      requestId: null,
       operations: new Set(['read', 'write']),
       namespaces: null,
     };

@@ -299,6 +299,8 @@ export function openSessions({ store, clock, newId }: SessionDeps, secret: Uint8
         role: session.role,
         tier: session.tier,
         via: 'session',
+        apiKey: null,
+        requestId: null,
         operations: EVERY_OPERATION,
         namespaces: null,
       };

@@ -32,6 +32,7 @@ import {
   listKeptVersions,
 } from '../../store/versions.ts';
 import { holdCustomer } from '../accounts/membership.ts';
+import { audit, audited } from '../audit/actions.ts';
 import type { HasClock, HasIds, HasStore, HasUnit, HasZoneLength } from '../deps.ts';
 import { authorizeNamespace, requireNotSuspended } from '../namespaces/rules.ts';
 import { authorizeRecord, holdWritable, storeNew, type TagCondition } from '../records/rules.ts';
@@ -124,7 +125,7 @@ async function pageOf(
   return { versions, meta: { limit, next_cursor: next, has_more: next !== null } };
 }
 
-/** One version with its data. @throws AppError 404; 403; 422 for an expired one, or without history */
+/** One version with its data, and a row of the audit log. @throws AppError 404; 403; 422 for an expired one, or without history */
 export async function getVersion(
   deps: HasStore & HasClock & HasHistoryKeys,
   actor: Actor,
@@ -132,6 +133,18 @@ export async function getVersion(
   version: number,
 ): Promise<VersionResource> {
   const record = await authorizeRecord(deps, actor, id);
+  const found = await readVersion(deps, actor, record, version);
+  const object = audited.record(record, record.namespace);
+  await deps.store.write((tx) => audit(tx, actor, deps.clock(), 'versions.read', object));
+  return found;
+}
+
+async function readVersion(
+  deps: HasStore & HasClock & HasHistoryKeys,
+  actor: Actor,
+  record: OwnRecordRow,
+  version: number,
+): Promise<VersionResource> {
   const namespace = await namespaceOf(deps, actor, record);
   const history = historyOf(namespace);
   if (version === record.revision) return withData(currentVersion(record), record.data);
@@ -180,6 +193,8 @@ export async function restoreRecord(
     await upsertRecords(tx, [row]);
     const seq = await appendChanges(tx, [upsertedChange(row, namespace, actor.customerId)], now);
     await keepVersions(tx, deps, home, seq, { ended: [endedByWrite(before, row.updated_at)], made: [] });
+    const facts = { before: before.updated_at, after: row.updated_at, seq };
+    await audit(tx, actor, now, 'record.restored', audited.record(row, namespace), facts);
     return bareRecord(row, namespace);
   });
 }
@@ -214,7 +229,9 @@ export async function restoreDeleted(
     if (namespace === null) throw notFound('Namespace');
     requireNotSuspended(namespace);
     const value = await versionValue(tx, deps, namespace, historyOf(namespace), key.key, version, now);
-    const row = await storeNew(tx, deps, actor, { ...key, ...value }, now);
+    const { row, seq } = await storeNew(tx, deps, actor, { ...key, ...value }, now);
+    const facts = { after: row.updated_at, seq };
+    await audit(tx, actor, now, 'record.restored', audited.record(row, name), facts);
     return bareRecord(row, name);
   });
 }
@@ -262,7 +279,7 @@ export async function eraseRecordVersions(
 
 /** As `eraseRecordVersions`, of a key that need not have a record. */
 export async function eraseKeyVersions(
-  deps: HasStore & HasUnit,
+  deps: HasStore & HasUnit & HasClock,
   actor: Actor,
   id: string,
   query: QueryParameters,
@@ -272,12 +289,18 @@ export async function eraseKeyVersions(
   await eraseIn(deps, actor, id, keyParameter(key));
 }
 
-async function eraseIn({ unit }: HasUnit, { customerId }: Actor, id: string, key: string): Promise<void> {
+async function eraseIn(
+  { unit, clock }: HasUnit & HasClock,
+  actor: Actor,
+  id: string,
+  key: string,
+): Promise<void> {
   await unit(async (tx) => {
-    const namespace = await lockNamespace(tx, id, customerId);
+    const namespace = await lockNamespace(tx, id, actor.customerId);
     if (namespace === null) throw notFound('Namespace');
     requireNotSuspended(namespace);
     await eraseVersionsOf(tx, historyOf(namespace), key);
+    await audit(tx, actor, clock(), 'versions.erased', audited.key(key, namespace.name));
   });
 }
 

@@ -9,7 +9,7 @@ import { type KeptVersion, lastOfKeys, rankOf, versionsOfWrite } from '../../sto
 import { holdCustomer } from '../accounts/membership.ts';
 import type { HasIds } from '../deps.ts';
 import { authorizeNamespace, requireNotSuspended } from '../namespaces/rules.ts';
-import { carryOut, type WritePlan } from '../records/bulk.ts';
+import { auditBulk, carryOut, type WritePlan } from '../records/bulk.ts';
 import { epochTag, type Positions } from '../unit.ts';
 import { openVersions } from './keep.ts';
 import { hasExpired, historyOf, type RestoreDeps, valueIn } from './rules.ts';
@@ -70,7 +70,8 @@ export async function undoWrite(
       };
     });
     if (plan.rows.length + plan.deleted.length > 0) {
-      await carryOut(tx, deps, actor, plan, new Map([[name, namespace]]), now);
+      const written = await carryOut(tx, deps, actor, plan, new Map([[name, namespace]]), now);
+      await auditBulk(tx, actor, 'record.undone', { plan, known, ...written }, now);
     }
     return {
       restored: plan.rows.map(({ id: recordId, key }) => ({ id: recordId, key })),

@@ -35,6 +35,7 @@ import {
 import { findNamespacesByName } from '../../store/namespaces.ts';
 import { holdCustomer } from '../accounts/membership.ts';
 import { lastUses } from '../accounts/sessions.ts';
+import { audit, audited } from '../audit/actions.ts';
 import type { HasClock, HasIds, HasRandom, HasStore, HasUnit } from '../deps.ts';
 
 /** Lists have no repetitions. Empty: both operations, or all namespaces. */
@@ -160,6 +161,7 @@ export async function createApiKey(
       throw new AppError('quota_exceeded', 'API key limit of the account reached');
     }
     await insertApiKey(tx, row);
+    await audit(tx, actor, now, 'api_key.created', audited.apiKey(row));
     return { ...apiKeyResource(row), token };
   });
 }
@@ -170,10 +172,17 @@ export async function listOwnApiKeys(deps: HasStore, actor: SignedIn): Promise<A
 }
 
 /** Revokes a key at once and for good. @throws AppError 403 for a member who is no owner, 404 */
-export async function deleteOwnApiKey(deps: HasStore, actor: SignedIn, id: string): Promise<void> {
+export async function deleteOwnApiKey(
+  { store, clock }: HasStore & HasClock,
+  actor: SignedIn,
+  id: string,
+): Promise<void> {
   requireOwner(actor);
-  const deleted = await deps.store.write((tx) => deleteApiKey(tx, id, actor.customerId));
-  if (!deleted) throw notFound('API key');
+  await store.write(async (tx) => {
+    const deleted = await deleteApiKey(tx, id, actor.customerId);
+    if (deleted === null) throw notFound('API key');
+    await audit(tx, actor, clock(), 'api_key.deleted', audited.apiKey(deleted));
+  });
 }
 
 const BOTH: readonly ApiOperation[] = ['read', 'write'];
@@ -201,6 +210,8 @@ export function openApiKeys({ store, clock }: HasStore & HasClock, onError: (err
         role: null,
         tier: key.tier,
         via: 'api_key',
+        apiKey: { id: key.id, name: key.name },
+        requestId: null,
         operations: new Set(operations.length === 0 ? BOTH : operations),
         namespaces: namespaces.length === 0 ? null : new Set(namespaces),
       };

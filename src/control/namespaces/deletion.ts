@@ -10,6 +10,7 @@ import {
   lockClosingCustomer,
   lockCustomer,
 } from '../../store/accounts.ts';
+import { deleteAuditOf } from '../../store/audit.ts';
 import { deleteAnswersOf } from '../../store/idempotency-keys.ts';
 import { appendChanges, type NewChange } from '../../store/log/change-log.ts';
 import {
@@ -27,6 +28,7 @@ import { deleteSomeOfNamespace } from '../../store/records.ts';
 import type { Store, Tx } from '../../store/store.ts';
 import { foldUsage } from '../../store/usage.ts';
 import { endHistory } from '../../store/versions.ts';
+import { audit, audited } from '../audit/actions.ts';
 import type { HasClock, HasStore, HasUnit } from '../deps.ts';
 import { authorizeNamespace, requireDeletable } from './rules.ts';
 
@@ -54,6 +56,7 @@ export async function deleteNamespace(
     const namespace = await lockNamespace(tx, id, actor.customerId);
     if (namespace === null) throw notFound('Namespace');
     requireDeletable(actor, namespace);
+    await audit(tx, actor, now, 'namespace.deleted', audited.namespace(namespace));
     await closeInUnit(tx, namespace, now);
   });
 }
@@ -99,7 +102,7 @@ function cascadeOf({ name, customer_id }: NamespaceRow) {
 }
 
 /**
- * One unit of the deletion of a closed customer: closes a namespace, or deletes stored answers, or, when nothing is left, the
+ * One unit of the deletion of a closed customer: closes a namespace, or deletes stored answers or rows of the audit log, or, when nothing is left, the
  * customer. The row is the progress, so any process goes on after a crash.
  * @returns whether another unit can follow at once; false also while namespaces or webhooks are being deleted
  */
@@ -111,6 +114,7 @@ async function deleteSomeOfCustomer(tx: Tx, id: string, now: number): Promise<bo
     return true;
   }
   if ((await deleteAnswersOf(tx, id, CLOSING_UNIT)) === CLOSING_UNIT) return true;
+  if ((await deleteAuditOf(tx, id, CLOSING_UNIT)) === CLOSING_UNIT) return true;
   await deleteCustomer(tx, id);
   return false;
 }

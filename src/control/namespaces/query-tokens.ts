@@ -17,8 +17,8 @@ import {
   revokeQueryToken,
 } from '../../store/query-tokens.ts';
 import { holdActor, MADE_BY, type Maker, makersFor } from '../accounts/membership.ts';
+import { audit, audited } from '../audit/actions.ts';
 import type { HasClock, HasIds, HasRandom, HasStore, HasUnit } from '../deps.ts';
-
 import { authorizeNamespace, requireNotSuspended } from './rules.ts';
 
 const DAY = 86_400_000;
@@ -111,6 +111,7 @@ export async function mintQueryToken(
       throw new AppError('quota_exceeded', 'Query token limit of the namespace reached');
     }
     await insertQueryToken(tx, row);
+    await audit(tx, actor, now, 'query_token.minted', audited.queryToken(row, namespace));
     const { digest, expires_at: expiresAt } = row;
     const minted = { type: 'token.minted', namespace, digest, expiresAt } as const;
     await appendChanges(tx, [{ ...minted, owner: actor.customerId, cause: 'direct' }], now);
@@ -143,6 +144,7 @@ export async function revokeOwnQueryToken(
     const revoked = await revokeQueryToken(tx, tokenId, namespaceId, now);
     if (revoked === null) throw notFound('Query token');
     if (!revoked.changed) return;
+    await audit(tx, actor, now, 'query_token.revoked', audited.queryToken(revoked, namespace));
     const change = { type: 'token.revoked', namespace, digest: revoked.digest } as const;
     await appendChanges(tx, [{ ...change, owner: actor.customerId, cause: 'direct' }], now);
   });

@@ -23,6 +23,7 @@ import {
 } from '../../store/namespaces.ts';
 import { findOwner } from '../../store/webhooks/fan-out.ts';
 import { holdCustomer } from '../accounts/membership.ts';
+import { audit, audited, auditFor } from '../audit/actions.ts';
 import type { HasClock, HasIds, HasStore, HasUnit } from '../deps.ts';
 import { type HasHistoryKeys, switchHistory } from '../history/keep.ts';
 
@@ -189,6 +190,7 @@ export async function createNamespace(
       updated_at: now,
     };
     if (!(await insertNamespace(tx, row))) throw invalid('name has already been taken');
+    await audit(tx, actor, now, 'namespace.created', audited.namespace(row));
     await appendChanges(tx, [namespaceChange(row)], now);
     return namespaceResource(row);
   });
@@ -227,6 +229,7 @@ export async function patchNamespace(
     requireNotSuspended(locked);
     const kept = history === undefined ? locked : await switchHistory(tx, deps, locked, history, now);
     const row = await setNamespaceSettings(tx, id, { ...kept, max_ttl: max_ttl ?? locked.max_ttl }, now);
+    await audit(tx, actor, now, 'namespace.changed', audited.namespace(row));
     await appendChanges(tx, [namespaceChange(row)], now);
     return namespaceResource(row);
   });
@@ -260,12 +263,12 @@ type OperatorDeps = HasStore & HasClock;
 
 /** @param on readable without a token. @throws AppError 404 */
 export function setPublicRead(deps: OperatorDeps, name: string, on: boolean): Promise<NamespaceResource> {
-  return setFlags(deps, name, { public_read: on ? 1 : 0 });
+  return setFlags(deps, 'operator.public_read', name, { public_read: on ? 1 : 0 });
 }
 
 /** @param on removed from DNS answers. @throws AppError 404 */
 export function setSuspended(deps: OperatorDeps, name: string, on: boolean): Promise<NamespaceResource> {
-  return setFlags(deps, name, { suspended: on ? 1 : 0 });
+  return setFlags(deps, 'operator.suspended', name, { suspended: on ? 1 : 0 });
 }
 
 interface NamespaceListing extends Omit<NamespaceResource, 'public_read' | 'suspended'> {
@@ -288,6 +291,7 @@ export async function listAllNamespaces({ store }: HasStore): Promise<NamespaceL
 
 function setFlags(
   { store, clock }: OperatorDeps,
+  action: 'operator.public_read' | 'operator.suspended',
   name: string,
   flags: NamespaceFlags,
 ): Promise<NamespaceResource> {
@@ -295,6 +299,7 @@ function setFlags(
   return store.write(async (tx) => {
     const row = await setNamespaceFlags(tx, foldCase(name), flags, now);
     if (row === null) throw notFound('Namespace');
+    await auditFor(tx, row.customer_id, 'operator', now, action, audited.namespace(row));
     await appendChanges(tx, [namespaceChange(row)], now);
     return namespaceResource(row);
   });
@@ -328,6 +333,8 @@ function actorFor({ id, tier }: Pick<CustomersTable, 'id' | 'tier'>): Actor {
     role: null,
     tier,
     via: 'session',
+    apiKey: null,
+    requestId: null,
     operations: new Set(['read', 'write']),
     namespaces: null,
   };

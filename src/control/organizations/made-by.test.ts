@@ -213,6 +213,8 @@ apiScenarios('organizations, what members made', {
       role: 'member',
       tier: 'pro',
       via: 'session',
+      apiKey: null,
+      requestId: null,
       operations: new Set(['read', 'write']),
       namespaces: null,
     };

@@ -41,6 +41,8 @@ function clientOf(customerId: string, more: Partial<LogClient> = {}) {
     role: null,
     tier: 'free',
     via: 'session',
+    apiKey: null,
+    requestId: null,
     operations: new Set(['read']),
     namespaces: null,
   };

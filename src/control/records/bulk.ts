@@ -14,6 +14,7 @@ import {
   upsertRecords,
 } from '../../store/records.ts';
 import type { Tx } from '../../store/store.ts';
+import { audit, audited } from '../audit/actions.ts';
 import type { HasClock, HasIds, HasUnit, HasZoneLength } from '../deps.ts';
 import {
   endedByDeletion,
@@ -44,7 +45,8 @@ export async function writeBulk(
     const known = await holdKnownRecords(tx, keys);
     requireUnchanged(bulk, namespaces, known, now);
     const plan = planBulk(bulk, namespaces, known, deps.newId, now);
-    await carryOut(tx, deps, actor, plan, namespaces, now);
+    const written = await carryOut(tx, deps, actor, plan, namespaces, now);
+    await auditBulk(tx, actor, 'record.bulk', { plan, known, ...written }, now);
     return {
       records: plan.rows.map(({ id, key }) => ({ id, key })),
       deleted: bulk.delete.map(({ key }) => plan.deleted.find((item) => item.key === key)?.id ?? null),
@@ -71,6 +73,42 @@ function requireUnchanged(
   }
 }
 
+/** What `carryOut` did. */
+interface Written {
+  /** Records stored and deleted; those that had expired do not count. */
+  readonly count: number;
+  /** Of the last change. */
+  readonly seq: number;
+}
+
+interface BulkFacts extends Written {
+  readonly plan: WritePlan;
+  readonly known: ReadonlyMap<string, KnownRecord>;
+}
+
+/** One row for all records of a unit. That of a single one names it. */
+export async function auditBulk(
+  tx: Tx,
+  actor: Actor,
+  action: 'record.bulk' | 'record.undone',
+  { plan, known, count: items, seq }: BulkFacts,
+  now: number,
+): Promise<void> {
+  if (items === 0) return;
+  const all = [...plan.rows, ...plan.deleted];
+  const [first, second] = new Set(all.map(({ key }) => namespaceOf(key)));
+  const namespace = second === undefined ? (first ?? null) : null;
+  const [record] = all.length === 1 ? all : [];
+  const before = record && known.get(record.key);
+  const object = audited.records(items, namespace, record);
+  await audit(tx, actor, now, action, object, {
+    // A record that had expired has another id.
+    ...(before !== undefined && before.id === record?.id && { before: before.updated_at }),
+    ...(record !== undefined && plan.rows[0] !== undefined && { after: plan.rows[0].updated_at }),
+    seq,
+  });
+}
+
 /** Does what a plan says, in a unit that holds the customer. @throws AppError 422 for a full account */
 export async function carryOut(
   tx: Tx,
@@ -79,7 +117,7 @@ export async function carryOut(
   plan: WritePlan,
   namespaces: ReadonlyMap<string, NamespaceRow>,
   now: number,
-): Promise<void> {
+): Promise<Written> {
   const keeping = [...namespaces].filter(([, { history_id }]) => history_id !== null);
   const before = await readRecords(
     tx,
@@ -120,6 +158,7 @@ export async function carryOut(
       made: rows.filter(isMade),
     });
   }
+  return { count: plan.rows.length + plan.deleted.filter(({ id }) => gone.has(id)).length, seq };
 }
 
 async function resolveNamespaces(

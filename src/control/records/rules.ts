@@ -17,6 +17,7 @@ import {
 } from '../../store/records.ts';
 import type { Tx } from '../../store/store.ts';
 import { eraseVersionsOf } from '../../store/versions.ts';
+import { audit, audited } from '../audit/actions.ts';
 import type { HasClock, HasIds, HasStore, HasUnit, HasZoneLength } from '../deps.ts';
 import {
   endedByDeletion,
@@ -64,12 +65,15 @@ export async function createRecord(
 ): Promise<BareRecord> {
   const now = deps.clock();
   const record = parseNewRecord(body, { now, zoneLength: deps.zoneLength });
-  return deps.unit(async (tx) =>
-    bareRecord(await storeNew(tx, deps, actor, record, now, options), record.namespace),
-  );
+  return deps.unit(async (tx) => {
+    const { row, seq } = await storeNew(tx, deps, actor, record, now, options);
+    const object = audited.record(row, record.namespace);
+    await audit(tx, actor, now, 'record.created', object, { after: row.updated_at, seq });
+    return bareRecord(row, record.namespace);
+  });
 }
 
-/** As `createRecord`, in a unit of the caller's. */
+/** As `createRecord`, in a unit of the caller's. @returns also the last change of the unit */
 export async function storeNew(
   tx: Tx,
   deps: HasIds & HasHistoryKeys,
@@ -77,7 +81,7 @@ export async function storeNew(
   record: NewRecord,
   now: number,
   { onlyIfNew = false }: CreateOptions = {},
-): Promise<RecordsTable> {
+): Promise<{ readonly row: RecordsTable; readonly seq: number }> {
   const owner = actor.customerId;
   if (!(await addToRecordsCount(tx, owner, 1, recordCap(actor)))) throw recordQuotaExceeded();
   const namespace = await addToNamespaceCount(tx, record.namespace, owner, 1);
@@ -95,7 +99,7 @@ export async function storeNew(
   changes.push(upsertedChange(row, record.namespace, owner));
   const seq = await appendChanges(tx, changes, now);
   await keepVersions(tx, deps, namespace, seq, { ended: [], made: [row] });
-  return row;
+  return { row, seq };
 }
 
 /** Replaces an expired record, because its key is free. @returns null when the key is taken */
@@ -147,6 +151,8 @@ export async function patchRecord(
     if (row === null) throw notFound('Record');
     const seq = await appendChanges(tx, [upsertedChange(row, namespace, actor.customerId)], now);
     await keepVersions(tx, deps, home, seq, { ended: [endedByWrite(before, row.updated_at)], made: [] });
+    const facts = { before: before.updated_at, after: row.updated_at, seq };
+    await audit(tx, actor, now, 'record.changed', audited.record(row, namespace), facts);
     return shownTo(actor, row, namespace);
   });
 }
@@ -177,6 +183,8 @@ export async function deleteRecord(
     const ended = endedByDeletion(before, now);
     if (!erase) await keepVersions(tx, deps, home, seq, { ended: [ended], made: [] });
     else if (home.history_id !== null) await eraseVersionsOf(tx, home.history_id, key, ended.until);
+    const facts = { before: before.updated_at, seq };
+    await audit(tx, actor, now, 'record.deleted', audited.record(before, namespace), facts);
   });
 }
 

@@ -14,6 +14,7 @@ export const TAGS = {
   Datasets: 'Signed reference data; only with UQRP_DATASETS',
   Changes: 'What has changed, in commit order',
   Usage: 'What was read, and where a write is',
+  'Audit log': 'Who did what to what belongs to you',
   'Query log': 'What was asked in the last 24 hours',
   Service: 'This API and the server',
 } as const;

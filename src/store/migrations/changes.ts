@@ -1,4 +1,4 @@
-/** What the step `0004-changes` adds: where a customer's changes stand in the log, and the history of namespaces that keep one. */
+/** What the step `0004-changes` adds: where a customer's changes stand in the log, the history of namespaces that keep one, and the audit log. */
 export const CHANGES = `
 create table feed_units (
   owner text not null,
@@ -42,4 +42,26 @@ create table record_versions (
 ) strict;
 create index record_versions_write on record_versions (history_id, write_seq);
 create index record_versions_expiry on record_versions (expires_at) where expires_at is not null and data is not null;
+create table audit_log (
+  customer_id text not null,
+  at integer not null,
+  id text not null,
+  request_id text,
+  actor_kind text not null,
+  actor_id text,
+  actor_name text,
+  action text not null,
+  outcome text not null,
+  object_kind text,
+  object_id text,
+  object_name text,
+  namespace text,
+  count integer,
+  tag_before integer,
+  tag_after integer,
+  seq integer,
+  primary key (customer_id, at, id)
+) strict, without rowid;
+create index audit_log_bounded on audit_log (customer_id, at) where outcome = 'refused' or action = 'sign_in.failed';
+create index audit_log_invitations on audit_log (object_name) where object_kind = 'invitation';
 `;

@@ -60,6 +60,13 @@ export const CALLS: Readonly<Record<string, Call>> = {
   deletePasskey: ({ passkeys }) => passkeys.delete(ID),
   listDatasets: ({ datasets }) => datasets.list({ limit: 1 }).page(),
   getDataset: ({ datasets }) => datasets.get('gtin-demo'),
+  listAudit: ({ audit }) =>
+    audit
+      .list(
+        { since: AT, until: AT, actor: 'a@example.net', action: 'record.*', namespace: 'acme', key: KEY },
+        { limit: 1 },
+      )
+      .page(),
   listQueryLogs: ({ queryLogs }) =>
     queryLogs.list({ namespace: 'acme', status: 'hit', since: AT, until: AT }, { limit: 1 }).page(),
   streamQueryLogs: ({ queryLogs }) => queryLogs.stream({ namespace: 'acme', status: 'hit' }).next(),

@@ -34,6 +34,8 @@ export function testActor({ customerId }: Home): Actor {
     sessionId: 'session',
     tier: 'pro',
     via: 'session',
+    apiKey: null,
+    requestId: null,
     operations: new Set(['read', 'write']),
     namespaces: null,
   };

@@ -7,6 +7,7 @@ import type {
   UsersTable,
 } from '../../../src/store/accounts.ts';
 import type { ApiKeyRow } from '../../../src/store/api-keys.ts';
+import type { AuditRow } from '../../../src/store/audit.ts';
 import type { DatasetPartsTable, KeyRow, VersionRow } from '../../../src/store/datasets.ts';
 import type { IdempotencyKeysTable } from '../../../src/store/idempotency-keys.ts';
 import type { ChangeLogTable, FeedHeadTable } from '../../../src/store/log/change-log.ts';
@@ -32,6 +33,7 @@ import type { EventCountersTable, FeedCursorsTable } from '../../../src/store/we
 import type { WebhookRow } from '../../../src/store/webhooks/webhooks.ts';
 
 interface Tables {
+  audit_log: AuditRow;
   customers: CustomersTable;
   users: UsersTable;
   memberships: MembershipsTable;

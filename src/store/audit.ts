@@ -1,0 +1,153 @@
+import { timeOrderedUuids } from '../base/ids.ts';
+import type { AuditAction, AuditActorKind, AuditObjectKind, AuditOutcome } from '../protocol/audit.ts';
+import { insertText, statement } from './engine/statement.ts';
+import type { Db, Tx } from './store.ts';
+
+/** A row of the audit log. No column can hold a payload, a token, an address or a user agent. Mail addresses are read where they belong. */
+export interface AuditRow {
+  /** Whose log it is in. */
+  customer_id: string;
+  /** Milliseconds since the epoch. */
+  at: number;
+  id: string;
+  request_id: string | null;
+  actor_kind: AuditActorKind;
+  actor_id: string | null;
+  /** Of an API key. That of a user is read from `users`, so that it is gone with the user. */
+  actor_name: string | null;
+  action: AuditAction;
+  outcome: AuditOutcome;
+  object_kind: AuditObjectKind | null;
+  object_id: string | null;
+  /** Of a member it is read from `users`. */
+  object_name: string | null;
+  namespace: string | null;
+  count: number | null;
+  /** `updated_at` of a record, of which its ETag is made. */
+  tag_before: number | null;
+  tag_after: number | null;
+  /** The last change of the unit in the log. */
+  seq: number | null;
+}
+
+export type NewAuditRow = Omit<AuditRow, 'id'>;
+
+const COLUMNS =
+  'customer_id, at, id, request_id, actor_kind, actor_id, actor_name, action, outcome, object_kind, object_id, object_name, namespace, count, tag_before, tag_after, seq';
+
+const ADD = statement<AuditRow>(insertText('audit_log', COLUMNS), { named: true });
+
+let lastAt = 0;
+/** Ids ascend, so that rows of one millisecond stay in their order. */
+const nextId = timeOrderedUuids(() => lastAt);
+
+function idAt(at: number): string {
+  lastAt = at;
+  return nextId();
+}
+
+/** Adds a row in the unit of the action: neither is there without the other. */
+export async function addAuditRow(tx: Tx, row: NewAuditRow): Promise<void> {
+  await ADD.run(tx, { ...row, id: idAt(row.at) });
+}
+
+const DELETE_SOME = statement<{ customerId: string; limit: number }, { id: string }>(
+  `delete from audit_log where customer_id = :customerId and (at, id) in (
+    select at, id from audit_log where customer_id = :customerId order by at, id limit :limit) returning id`,
+);
+
+/** Deletes up to `limit` rows of a customer, the oldest first. @returns how many */
+export async function deleteAuditOf(tx: Tx, customerId: string, limit: number): Promise<number> {
+  return (await DELETE_SOME.all(tx, { customerId, limit })).length;
+}
+
+/** What rows a page shows; null does not narrow. */
+export interface AuditFilter {
+  /** Milliseconds since the epoch, inclusive; `until` is exclusive. */
+  readonly since: number | null;
+  readonly until: number | null;
+  readonly actorKind: AuditActorKind | null;
+  readonly actorId: string | null;
+  readonly actorName: string | null;
+  /** An action, or a group of them as `record.%`. */
+  readonly action: string | null;
+  readonly namespace: string | null;
+  /** Of a record. */
+  readonly key: string | null;
+}
+
+/** A row and its place in the order, the newest first. */
+export interface AuditPosition {
+  readonly at: number;
+  readonly id: string;
+}
+
+const FILTERS = {
+  actorKind: 'actor_kind = :actorKind',
+  actorId: 'actor_id = :actorId',
+  actorName: 'actor_name = :actorName',
+  action: 'action like :action',
+  namespace: 'namespace = :namespace',
+  key: "object_kind = 'record' and object_name = :key",
+} as const;
+
+const PASSES = Object.entries(FILTERS)
+  .map(([name, condition]) => `(cast(:${name} as text) is null or ${condition})`)
+  .join(' and ');
+
+const FROM = `from audit_log where customer_id = :customerId and at >= :since and (at, id) < (:at, :id)
+  order by at desc, id desc`;
+
+interface PageParameters {
+  readonly customerId: string;
+  readonly since: number;
+  readonly at: number;
+  readonly id: string;
+}
+
+/** A user's name at that time is the address of the account: it never changes. Null: the account was deleted. */
+const NAMED = `customer_id, at, id, request_id, actor_kind, actor_id,
+  case when actor_kind = 'user' then (select email from users where users.id = actor_id) else actor_name end as actor_name,
+  action, outcome, object_kind, object_id,
+  case when object_kind = 'member' then (select email from users where users.id = object_id) else object_name end as object_name,
+  namespace, count, tag_before, tag_after, seq`;
+
+const PAGE = statement<
+  PageParameters & Omit<AuditFilter, 'since' | 'until'> & { examined: number; limit: number },
+  AuditRow
+>(
+  `select ${NAMED} from (select ${COLUMNS} ${FROM} limit :examined) as examined_rows
+  where ${PASSES} order by at desc, id desc limit :limit`,
+);
+
+const LAST_EXAMINED = statement<PageParameters & { offset: number }, AuditPosition>(
+  `select at, id ${FROM} limit 1 offset :offset`,
+);
+
+interface AuditPageOptions {
+  readonly filter: AuditFilter;
+  /** Rows after it, which are older; null: from the newest on. */
+  readonly after: AuditPosition | null;
+  readonly limit: number;
+  /** Rows that are looked through at most. */
+  readonly examined: number;
+}
+
+/**
+ * Rows of a customer that pass the filter, the newest first.
+ * @returns `next`: where the next page begins; null: there is nothing more. A page may have no rows and a next one
+ */
+export async function readAuditPage(
+  db: Db,
+  customerId: string,
+  { filter, after, limit, examined }: AuditPageOptions,
+): Promise<{ readonly rows: readonly AuditRow[]; readonly next: AuditPosition | null }> {
+  const { since, until, ...narrow } = filter;
+  const { at, id } = after ?? { at: until ?? Number.MAX_SAFE_INTEGER, id: '' };
+  const place = { customerId, since: since ?? 0, at, id };
+  const found = await PAGE.all(db, { ...place, ...narrow, examined, limit: limit + 1 });
+  const rows = found.slice(0, limit);
+  const last = rows.at(-1);
+  if (found.length > limit && last !== undefined) return { rows, next: { at: last.at, id: last.id } };
+  return { rows, next: await LAST_EXAMINED.first(db, { ...place, offset: examined - 1 }) };
+}
