@@ -10,6 +10,7 @@ import {
   DASHBOARD_IMPORTS,
   MODULES,
   RESTRICTED_IMPORTS,
+  SDK_ENTRIES,
   SDK_IMPORTS,
   TEST_FILES,
   WALLS,
@@ -23,6 +24,7 @@ const MODULES_MIN = 80;
 
 /** Paths under src/: `core` is a folder, `main.ts` a file. */
 function pathOf(module: string): string {
+  if (module === 'sdk') return SDK_ENTRIES;
   const escaped = module.replaceAll('.', String.raw`\.`);
   return module.endsWith('.ts') ? `^src/${escaped}$` : `^src/${escaped}/`;
 }
@@ -32,7 +34,7 @@ const RULES: readonly IForbiddenRuleType[] = [
   ...[...MODULES, ...WALLS].map(({ module, may }) => ({
     name: `${module}-imports-a-module-that-its-row-does-not-name`,
     from: { path: pathOf(module), pathNot: TEST_FILES },
-    to: { path: '^src/', pathNot: [module, ...may].map(pathOf) },
+    to: { path: '^(?:src|sdk)/', pathNot: [module, ...may].map(pathOf) },
   })),
   ...RESTRICTED_IMPORTS.map(({ name, module, only, why }) => ({
     name: `${name}-is-for-${only.join('-and-')}`,

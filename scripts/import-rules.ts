@@ -9,6 +9,9 @@ export interface ModuleRow {
   readonly may: readonly string[];
 }
 
+/** What others may import of the SDK. In a row of `MODULES` it is called `sdk`. */
+export const SDK_ENTRIES = String.raw`^sdk/src/[\w-]+\.ts$`;
+
 /** What the store and the view implement of the feed: types, and the bounds of their values. */
 const PORTS = 'feed/ports';
 
@@ -40,7 +43,7 @@ export const MODULES: readonly ModuleRow[] = [
       'dns',
     ],
   },
-  { module: 'cli', may: ['base', 'protocol', 'ops', 'control', 'process'] },
+  { module: 'cli', may: ['base', 'protocol', 'ops', 'control', 'process', 'sdk'] },
   { module: 'cli.ts', may: ['cli', 'process', 'ops'] },
 ];
 
@@ -84,7 +87,7 @@ export const SDK_IMPORTS: readonly string[] = [...SHARED, '(?:^|/)node_modules/@
 /** What `dashboard/src` may import apart from itself: the entry files of the SDK, and the libraries that are shipped in it. */
 export const DASHBOARD_IMPORTS: readonly string[] = [
   ...SHARED,
-  String.raw`^sdk/src/[\w-]+\.ts$`,
+  SDK_ENTRIES,
   // `node_modules` may be a link to that of another checkout.
   '(?:^|/)node_modules/(?:preact|@preact/signals|@preact/signals-core)/',
 ];

@@ -62,10 +62,10 @@ function versionsOf(overrides: Manifest['overrides']): Versions {
   );
 }
 
-/** Of paths beside the folder of the modules, such as `../dashboard/dist`, those that `files` does not list. npm always packs package.json. */
+/** Of paths of the checkout, such as `dashboard/dist`, those that `files` does not list. npm always packs package.json. */
 export function missing({ files }: Manifest, outside: readonly string[]): string[] {
   const listed = ['package.json', ...files];
-  const paths = outside.map((path) => path.replace(/^\.\.\/|\/$/g, ''));
+  const paths = outside.map((path) => path.replace(/^\.\/$|\/$/g, ''));
   return paths.filter(
     (path) => path !== '' && !listed.some((one) => path === one || path.startsWith(`${one}/`)),
   );

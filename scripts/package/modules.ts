@@ -1,15 +1,15 @@
 /** The modules that the program loads, found from its first one, as JavaScript. */
 import { existsSync, readFileSync } from 'node:fs';
 import { builtinModules, stripTypeScriptTypes } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join, posix } from 'node:path';
 import ts from 'typescript';
 
 interface Distribution {
   /** JavaScript by its path below `dist`. */
   readonly modules: ReadonlyMap<string, string>;
-  /** Other files that modules name, relative to the folder of the sources. */
-  readonly files: readonly string[];
-  /** What modules name outside that folder, such as `../package.json`. */
+  /** Other files that modules name, by their path below `dist`: where they are in the checkout. */
+  readonly files: ReadonlyMap<string, string>;
+  /** What modules name in the checkout outside of the sources, such as `dashboard/dist`. */
   readonly outside: readonly string[];
   /** Packages of npm that modules import. */
   readonly packages: ReadonlySet<string>;
@@ -26,15 +26,31 @@ const BUILTIN = new Set(builtinModules.map((name) => `node:${name.replace(/^node
 /** A text that is nothing but the name of a file, or the end of one. A sentence that ends in one is no fault. */
 const SOURCE_NAME = /^[\w./-]*\.ts$/;
 
+/** Folders of sources, and where their modules are below `dist`. In src/ modules name what is outside, so they keep their depth. */
+const PLACES = [
+  ['src/', ''],
+  ['sdk/src/', 'sdk/'],
+] as const;
+
+/** Below `dist`; null: outside of the sources. */
+function placeOf(path: string): string | null {
+  const place = PLACES.find(([folder]) => path.startsWith(folder));
+  return place === undefined ? null : place[1] + path.slice(place[0].length).replace(/\.ts$/, '.js');
+}
+
+function targetOf(from: string, text: string): string {
+  return posix.join(posix.dirname(from), text);
+}
+
 /**
  * Follows imports, `import()` and `new URL(..., import.meta.url)` from `entry`, but not imports of types: a module of types is left out.
- * @param root the folder of the sources
- * @param entry relative to `root`: `cli.ts`
+ * @param root the checkout
+ * @param entry relative to `root`: `src/cli.ts`
  * @throws Error that lists the references that lead nowhere
  */
 export function readDistribution(root: string, entry: string): Distribution {
   const modules = new Map<string, string>();
-  const files = new Set<string>();
+  const files = new Map<string, string>();
   const outside = new Set<string>();
   const packages = new Set<string>();
   const faults: string[] = [];
@@ -48,23 +64,25 @@ export function readDistribution(root: string, entry: string): Distribution {
       } else if (kind === 'module') packages.add(/^(?:@[^/]+\/)?[^/]+/.exec(text)![0]);
       return;
     }
-    const target = join(dirname(from), text);
-    if (kind === 'url' && target.startsWith('..')) outside.add(target);
-    else if (!existsSync(join(root, target))) faults.push(`${from}: ${text} does not exist`);
+    const target = targetOf(from, text);
+    const place = placeOf(target);
+    if (place === null && kind === 'url' && from.startsWith('src/')) outside.add(target);
+    else if (place === null || !existsSync(join(root, target)))
+      faults.push(`${from}: ${text} does not exist`);
     else if (target.endsWith('.ts')) waiting.push(target);
     else if (kind === 'module') faults.push(`${from}: ${text} is no module of TypeScript`);
-    else files.add(target);
+    else files.set(place, target);
   }
 
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
-    const name = path.replace(/\.ts$/, '.js');
-    if (modules.has(name)) continue;
+    const name = placeOf(path);
+    if (name === null || modules.has(name)) continue;
     const { text, references } = toJavaScript(path, readFileSync(join(root, path), 'utf8'));
     modules.set(name, text);
     for (const reference of references) follow(path, reference);
   }
   if (faults.length > 0) throw new Error(faults.join('\n'));
-  return { modules, files: [...files].sort(), outside: [...outside].sort(), packages };
+  return { modules, files, outside: [...outside].sort(), packages };
 }
 
 /**
@@ -82,8 +100,7 @@ export function toJavaScript(path: string, source: string): { text: string; refe
   function found(kind: Reference['kind'], node: ts.Node | undefined): boolean {
     if (node === undefined || !ts.isStringLiteral(node)) return false;
     references.push({ kind, text: node.text });
-    const named = isRelative(node.text) ? node.text.replace(/\.ts$/, '.js') : node.text;
-    text += stripped.slice(copied, node.getStart(file) + 1) + named;
+    text += stripped.slice(copied, node.getStart(file) + 1) + inPackage(path, node.text);
     copied = node.getEnd() - 1;
     return true;
   }
@@ -117,6 +134,14 @@ export function toJavaScript(path: string, source: string): { text: string; refe
   visit(file);
   if (faults.length > 0) throw new Error(faults.join('\n'));
   return { text: text + stripped.slice(copied), references };
+}
+
+/** The name by which a module of the package has what the module at `path` names. */
+function inPackage(path: string, text: string): string {
+  const [from, to] = [placeOf(path), isRelative(text) ? placeOf(targetOf(path, text)) : null];
+  if (from === null || to === null) return text;
+  const name = posix.relative(posix.dirname(from), to);
+  return isRelative(name) ? name : `./${name}`;
 }
 
 function isRelative(text: string): boolean {

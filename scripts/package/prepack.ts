@@ -16,7 +16,6 @@ import {
 import { readDistribution } from './modules.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const SOURCES = join(ROOT, 'src');
 const TARGET = join(ROOT, 'dist');
 
 restoreManifest(ROOT);
@@ -24,7 +23,7 @@ if (!existsSync(join(ROOT, 'dashboard/dist/index.html')))
   throw new Error('dashboard/dist is missing: run npm ci');
 const manifest = readJson<Manifest>('package.json');
 const packed = packedManifest(manifest, buildOf(ROOT));
-const { modules, files, packages, outside } = readDistribution(SOURCES, 'cli.ts');
+const { modules, files, packages, outside } = readDistribution(ROOT, 'src/cli.ts');
 const unlisted = [...packages].filter((name) => manifest.dependencies[name] === undefined);
 if (unlisted.length > 0) throw new Error(`not in dependencies: ${unlisted.join(', ')}`);
 const absent = missing(packed, outside);
@@ -34,7 +33,7 @@ for (const [path, text] of modules) {
   mkdirSync(dirname(join(TARGET, path)), { recursive: true });
   writeFileSync(join(TARGET, path), text);
 }
-for (const path of files) cpSync(join(SOURCES, path), join(TARGET, path), { recursive: true });
+for (const [path, source] of files) cpSync(join(ROOT, source), join(TARGET, path), { recursive: true });
 writeFileSync(
   join(ROOT, 'npm-shrinkwrap.json'),
   json(shrinkwrap(readJson<Lock>('package-lock.json'), packed)),

@@ -65,7 +65,7 @@ function pack(): string {
 function contents(file: string): void {
   const names = execFileSync('tar', ['-tzf', file], { encoding: 'utf8' }).trim().split('\n');
   const isStrange = (name: string): boolean =>
-    !/^package\/sdk\/[A-Z]+\.md$/.test(name) &&
+    !/^package\/(?:sdk\/[A-Z]+\.md|dist\/sdk\/.*\.js)$/.test(name) &&
     /\.ts$|\/(?:test|bench|src|sdk|scripts)\/|\.test\.[jt]s$/.test(name);
   assert.deepEqual(names.filter(isStrange), []);
   for (const name of [

@@ -37,7 +37,7 @@ describe('a module as JavaScript', () => {
       "new URL('./e.ts', import.meta.url); new URL('./f.bin', import.meta.url);",
       "import 'node:fs'; b as A;",
     ].join('\n');
-    const lines = toJavaScript('m.ts', source).text.split('\n');
+    const lines = toJavaScript('src/x/m.ts', source).text.split('\n');
     assert.deepEqual(
       lines.map((line) => line.trim()),
       [
@@ -59,29 +59,45 @@ describe('a module as JavaScript', () => {
       "join(root, 'worker.ts');",
       'join(`$' + '{root}/worker.ts`);',
     ]) {
-      assert.throws(() => toJavaScript('m.ts', source), /^Error: m\.ts:1: /, source);
+      assert.throws(() => toJavaScript('src/m.ts', source), /^Error: src\/m\.ts:1: /, source);
     }
-    assert.match(toJavaScript('m.ts', "fail('see openapi/operation.ts');").text, /operation\.ts/);
+    assert.match(toJavaScript('src/m.ts', "fail('see openapi/operation.ts');").text, /operation\.ts/);
   });
 });
 
 describe('the modules of the package', () => {
   it('are those that the first one leads to, with the files that they name', (t) => {
     const root = folderOf(t, {
-      'cli.ts':
+      'src/cli.ts':
         "import type { T } from './types.ts';\nimport { a } from './deep/a.ts';\nexport const t: T = a;\n",
-      'types.ts': 'export type T = number;\n',
-      'deep/a.ts':
+      'src/types.ts': 'export type T = number;\n',
+      'src/deep/a.ts':
         "import '@scope/name/part.js';\nnew URL('../worker.ts', import.meta.url);\nexport const a = 1;\n",
-      'worker.ts': "import 'lmdb';\nnew URL('./data/table.bin', import.meta.url);\nimport './again.ts';\n",
-      'again.ts': "import './worker.ts';\n",
-      'data/table.bin': 'x',
-      'unused.ts': '',
+      'src/worker.ts':
+        "import 'lmdb';\nnew URL('./data/table.bin', import.meta.url);\nimport './again.ts';\n",
+      'src/again.ts': "import './worker.ts';\nnew URL('../package.json', import.meta.url);\n",
+      'src/data/table.bin': 'x',
+      'src/unused.ts': '',
     });
-    const { modules, files, packages } = readDistribution(root, 'cli.ts');
+    const { modules, files, packages, outside } = readDistribution(root, 'src/cli.ts');
     assert.deepEqual([...modules.keys()].sort(), ['again.js', 'cli.js', 'deep/a.js', 'worker.js']);
-    assert.deepEqual(files, ['data/table.bin']);
+    assert.deepEqual([...files], [['data/table.bin', 'src/data/table.bin']]);
+    assert.deepEqual(outside, ['package.json']);
     assert.deepEqual([...packages].sort(), ['@scope/name', 'lmdb']);
+  });
+
+  it('have the SDK in a folder of their own, and name it there', (t) => {
+    const root = folderOf(t, {
+      'src/cli.ts': "await import('./deep/a.ts');\n",
+      'src/deep/a.ts': "import '../../sdk/src/client.ts';\n",
+      'src/protocol/b.ts': '',
+      'sdk/src/client.ts': "import './rest/http.ts';\n",
+      'sdk/src/rest/http.ts': "import '../../../src/protocol/b.ts';\nimport '../client.ts';\n",
+    });
+    const { modules } = readDistribution(root, 'src/cli.ts');
+    assert.equal(modules.get('deep/a.js'), "import '../sdk/client.js';\n");
+    assert.equal(modules.get('sdk/client.js'), "import './rest/http.js';\n");
+    assert.equal(modules.get('sdk/rest/http.js'), "import '../../protocol/b.js';\nimport '../client.js';\n");
   });
 
   it('are refused with a reference that leads nowhere', (t) => {
@@ -90,14 +106,19 @@ describe('the modules of the package', () => {
       "import './present.json';",
       "new URL('./absent.bin', import.meta.url);",
       "import 'node:absent';",
+      "import '../scripts/present.ts';",
     ]) {
-      const root = folderOf(t, { 'cli.ts': `export {};\n${text}`, 'present.json': '{}' });
-      assert.throws(() => readDistribution(root, 'cli.ts'), /^Error: cli\.ts: /, text);
+      const root = folderOf(t, {
+        'src/cli.ts': `export {};\n${text}`,
+        'src/present.json': '{}',
+        'scripts/present.ts': '',
+      });
+      assert.throws(() => readDistribution(root, 'src/cli.ts'), /^Error: src\/cli\.ts: /, text);
     }
   });
 
   it('of the program need only packages and files that the package has', () => {
-    const { modules, packages, outside } = readDistribution(join(ROOT, 'src'), 'cli.ts');
+    const { modules, packages, outside } = readDistribution(ROOT, 'src/cli.ts');
     assert.deepEqual(missing(packed, outside), []);
     assert.deepEqual([...packages].sort(), Object.keys(packed.dependencies).sort());
     for (const name of [

@@ -1,7 +1,7 @@
+import type { RecordResource } from '../../../sdk/src/uqrp-sdk.ts';
 import { InputError, UsageError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { decodeBase64 } from '../../protocol/encodings.ts';
-import type { JsonObject } from '../../protocol/input/fields.ts';
 import { readDirectory } from '../apply/directory.ts';
 import {
   bulkOf,
@@ -17,7 +17,7 @@ import {
 import { commandConfig } from '../context.ts';
 import { diffOf } from '../diff.ts';
 import { EXIT, escapeControls, print } from '../output.ts';
-import { acceptedBody, acceptedList, openRest, type RestClient } from '../rest.ts';
+import { openRest, type Rest } from '../rest.ts';
 
 export interface ApplyOptions {
   readonly namespace?: string;
@@ -85,49 +85,34 @@ function wantedIn(namespace: string, { key, data, contentType, ttlSeconds }: Pre
   return { key: labels.join('.'), data, contentType, ttlSeconds, expiresIn: null };
 }
 
-/** Every record of a namespace. */
-async function presentRecords(
-  rest: RestClient,
-  namespace: string,
-  resource?: string,
-): Promise<readonly PresentRecord[]> {
-  const records: PresentRecord[] = [];
-  const filter = `namespace=${encodeURIComponent(namespace)}${resource === undefined ? '' : `&resource=${encodeURIComponent(resource)}`}`;
-  for (let cursor: string | null = ''; cursor !== null; ) {
-    const after: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
-    const reply = await rest.send('GET', `/records?${filter}&limit=${PAGE}${after}`);
-    records.push(...acceptedList(reply, rest.origin).map((row) => presentOf(row, rest.origin)));
-    cursor = reply.next ?? null;
-  }
-  return records;
-}
-
 /** Records of a page: 500 with the longest payloads have 2 MB. */
 const PAGE = 500;
 
-function presentOf(row: JsonObject, origin: string): PresentRecord {
-  const {
-    key,
-    data,
-    content_type: contentType,
-    ttl_seconds: ttl,
-    expires_at: expiresAt,
-    updated_at: at,
-  } = row;
-  const octets = typeof data === 'string' ? decodeBase64(data) : null;
+/** Every record of a namespace. */
+async function presentRecords(
+  rest: Rest,
+  namespace: string,
+  resource?: string,
+): Promise<readonly PresentRecord[]> {
+  const rows = await rest.read((api) => api.records.list({ namespace, resource }, { limit: PAGE }).toArray());
+  return rows.map((row) => presentOf(row, rest.origin));
+}
+
+function presentOf(row: RecordResource, origin: string): PresentRecord {
+  const octets = row.data === undefined ? null : decodeBase64(row.data);
   if (octets === null)
     throw new InputError(`UQRP_TOKEN is not allowed to read: ${origin} gave records without data`);
   return {
-    key: String(key),
+    key: row.key,
     data: Buffer.from(octets),
-    contentType: String(contentType),
-    ttlSeconds: Number(ttl),
-    expires: expiresAt !== null,
-    updatedAt: String(at),
+    contentType: row.content_type,
+    ttlSeconds: row.ttl_seconds,
+    expires: row.expires_at !== null,
+    updatedAt: row.updated_at,
   };
 }
 
-async function carryOut(rest: RestClient, plan: Plan, options: ApplyOptions, json: boolean): Promise<void> {
+async function carryOut(rest: Rest, plan: Plan, options: ApplyOptions, json: boolean): Promise<void> {
   const isDry = [options.dryRun, options.diff, options.check].includes(true);
   const excess = tooManyDeletions(plan, maxDeletes(options.maxDeletes));
   if (json) print(JSON.stringify(planJson(plan)));
@@ -139,10 +124,8 @@ async function carryOut(rest: RestClient, plan: Plan, options: ApplyOptions, jso
   if (isDry) return;
   for (let at = 0; at < plan.steps.length; at += LIMITS.bulkItems) {
     const part = plan.steps.slice(at, at + LIMITS.bulkItems);
-    const body = Object.fromEntries(Object.entries(bulkOf(part)).filter(([, items]) => items.length > 0));
-    const reply = await rest.send('POST', '/records/bulk', { body });
     try {
-      acceptedBody(reply, rest.origin);
+      await rest.write((api) => api.records.bulk(bulkOf(part)));
     } catch (error) {
       throw at === 0
         ? error

@@ -1,39 +1,23 @@
 /** Versions of records, over REST with UQRP_TOKEN. */
+import { ApiError } from '../../../sdk/src/uqrp-sdk.ts';
 import { InputError, UsageError } from '../../base/errors.ts';
-import { isJsonObject, type JsonObject } from '../../protocol/input/fields.ts';
 import { foldCase } from '../../protocol/names/labels.ts';
 import { commandConfig } from '../context.ts';
 import { diffOf } from '../diff.ts';
 import { escapeControls, print, table } from '../output.ts';
-import { acceptedBody, acceptedList, openRest, type RestClient } from '../rest.ts';
+import { openRest, type Rest } from '../rest.ts';
 
 export interface ApiOption {
   readonly api?: string;
 }
 
-interface Version {
-  readonly version: number;
-  readonly valid_from: string;
-  readonly valid_to: string | null;
-  readonly cause: string | null;
-  readonly content_type: string;
-  readonly bytes: number;
-  readonly data?: string;
-}
-
-const open = ({ api }: ApiOption): RestClient => openRest(api, commandConfig());
+const open = ({ api }: ApiOption): Rest => openRest(api, commandConfig());
 
 /** Prints the versions of a key, newest first. */
 export async function showHistory(key: string, options: ApiOption, json: boolean): Promise<void> {
   const rest = open(options);
-  const path = `/namespaces/${await namespaceIdOf(rest, key)}/versions?key=${encodeURIComponent(key)}&limit=100`;
-  const all: Version[] = [];
-  for (let cursor: unknown = ''; typeof cursor === 'string'; ) {
-    const more = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
-    const { versions, meta } = acceptedBody(await rest.send('GET', `${path}${more}`), rest.origin);
-    all.push(...(Array.isArray(versions) ? (versions as Version[]) : []));
-    cursor = isJsonObject(meta) ? meta.next_cursor : null;
-  }
+  const id = await namespaceIdOf(rest, key);
+  const all = await rest.read((api) => api.namespaces.versions(id, key, { limit: 100 }).toArray());
   if (json) return print(JSON.stringify(all));
   if (all.length === 0) return print(`${foldCase(key)}: no versions`);
   print(
@@ -59,14 +43,13 @@ export async function diffVersions(
 ): Promise<void> {
   const numbers = [from, ...(to === undefined ? [] : [to])].map(versionOf);
   const rest = open(options);
-  const record = await recordOf(rest, key);
+  const record = await rest.read((api) => api.records.find(key));
   if (record === null) throw new InputError(`${foldCase(key)}: no record. restore-record makes it again`);
   const read = async (version: number): Promise<Buffer> => {
-    const path = `/records/${record.id}/versions/${version}`;
-    return dataOf(acceptedBody(await rest.send('GET', path), rest.origin), rest);
+    return dataOf(await rest.read((api) => api.records.version(record.id, version)), rest);
   };
   const before = await read(numbers[0]!);
-  const after = numbers[1] === undefined ? dataOf(record.body, rest) : await read(numbers[1]);
+  const after = numbers[1] === undefined ? dataOf(record, rest) : await read(numbers[1]);
   const lines = diffOf(before, after);
   print(json ? JSON.stringify({ key: foldCase(key), equal: before.equals(after), lines }) : shownDiff(lines));
 }
@@ -83,14 +66,13 @@ export async function restoreVersion(
 ): Promise<void> {
   const version = versionOf(options.to);
   const rest = open(options);
-  const record = await recordOf(rest, key);
-  const reply =
+  const record = await rest.read((api) => api.records.find(key));
+  const namespace = record === null ? await namespaceIdOf(rest, key) : '';
+  const { id } = await rest.write((api) =>
     record === null
-      ? await rest.send('POST', `/namespaces/${await namespaceIdOf(rest, key)}/restore`, {
-          body: { key, version },
-        })
-      : await rest.send('POST', `/records/${record.id}/restore`, { body: { version } });
-  const { id } = acceptedBody(reply, rest.origin);
+      ? api.namespaces.restore(namespace, key, version)
+      : api.records.restore(record.id, version),
+  );
   print(
     json
       ? JSON.stringify({ id, key: foldCase(key), restored: version })
@@ -109,7 +91,7 @@ export async function undoWriteOver(
   json: boolean,
 ): Promise<void> {
   const rest = open(options);
-  const all = await namespacesOf(rest);
+  const all = await rest.read((api) => api.namespaces.list());
   const { namespace } = options;
   const asked = all.filter(({ name, history }) =>
     namespace === undefined ? history !== undefined : name === foldCase(namespace),
@@ -122,12 +104,11 @@ export async function undoWriteOver(
   const undone: { restored: string[]; deleted: string[] } = { restored: [], deleted: [] };
   let known = false;
   for (const { id } of asked) {
-    const reply = await rest.send('POST', `/namespaces/${String(id)}/undo`, { body: { write } });
-    if (reply.status === 404) continue;
-    const { restored, deleted } = acceptedBody(reply, rest.origin);
+    const done = await rest.write((api) => api.namespaces.undo(id, write).catch(nullWhereUnknown));
+    if (done === null) continue;
     known = true;
-    undone.restored.push(...keysOf(restored));
-    undone.deleted.push(...keysOf(deleted));
+    undone.restored.push(...done.restored.map((one) => one.key));
+    undone.deleted.push(...done.deleted.map((one) => one.key));
   }
   if (!known) throw new InputError('no namespace keeps versions of this write');
   const { restored, deleted } = undone;
@@ -140,10 +121,9 @@ export async function undoWriteOver(
   );
 }
 
-function keysOf(items: unknown): string[] {
-  return (Array.isArray(items) ? (items as unknown[]) : [])
-    .filter(isJsonObject)
-    .map(({ key }) => String(key));
+function nullWhereUnknown(error: unknown): null {
+  if (error instanceof ApiError && error.status === 404 && error.code === 'not_found') return null;
+  throw error;
 }
 
 function versionOf(text: string): number {
@@ -151,25 +131,15 @@ function versionOf(text: string): number {
   return Number(text);
 }
 
-async function recordOf(rest: RestClient, key: string) {
-  const reply = await rest.send('GET', `/records?key=${encodeURIComponent(key)}`);
-  const [body] = acceptedList(reply, rest.origin);
-  return body === undefined ? null : { id: String(body.id), body };
-}
-
-async function namespacesOf(rest: RestClient): Promise<readonly JsonObject[]> {
-  return acceptedList(await rest.send('GET', '/namespaces'), rest.origin);
-}
-
 /** Of the namespace in a key. @throws InputError */
-async function namespaceIdOf(rest: RestClient, key: string): Promise<string> {
+async function namespaceIdOf(rest: Rest, key: string): Promise<string> {
   const name = foldCase(key).split('.').at(-2) ?? '';
-  const found = (await namespacesOf(rest)).find((one) => one.name === name);
-  if (found === undefined) throw new InputError(`the token reaches no namespace of ${escapeControls(key)}`);
-  return String(found.id);
+  const found = await rest.read((api) => api.namespaces.find(name));
+  if (found === null) throw new InputError(`the token reaches no namespace of ${escapeControls(key)}`);
+  return found.id;
 }
 
-function dataOf({ data }: JsonObject, { origin }: RestClient): Buffer {
-  if (typeof data !== 'string') throw new InputError(`${origin} sent no data: the credential lacks read`);
+function dataOf({ data }: { readonly data?: string }, { origin }: Rest): Buffer {
+  if (data === undefined) throw new InputError(`${origin} sent no data: the credential lacks read`);
   return Buffer.from(data, 'base64');
 }

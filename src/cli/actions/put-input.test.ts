@@ -4,12 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { InputError, UsageError } from '../../base/errors.ts';
-import { type PutOptions, putBody, putData } from './put-input.ts';
+import { type PutOptions, putData, putFields } from './put-input.ts';
 
-const bodyOf = (options: PutOptions, data = Buffer.from('x')) => {
-  const { records } = putBody('a.acme.v1', data, options);
-  return (records as readonly Readonly<Record<string, unknown>>[])[0]!;
-};
+const bodyOf = (options: PutOptions, data = Buffer.from('x')) => putFields(data, options);
 
 describe('the body of a put', () => {
   it('has the seconds of --expires', () => {
@@ -34,7 +31,7 @@ describe('the body of a put', () => {
 
   it('has the octets as Base64, and no field that was not given', () => {
     const data = Buffer.from([0, 255, 10]);
-    assert.deepEqual(bodyOf({}, data), { key: 'a.acme.v1', data: 'AP8K', content_type: 'text/plain' });
+    assert.deepEqual(bodyOf({}, data), { data: 'AP8K', content_type: 'text/plain' });
   });
 });
 

@@ -3,7 +3,6 @@
 import { createReadStream } from 'node:fs';
 import { InputError, UsageError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
-import type { JsonObject } from '../../protocol/input/fields.ts';
 
 export interface PutOptions {
   /** The value is the content of this file; `-` is standard input. */
@@ -30,11 +29,10 @@ export interface PutOptions {
   readonly wait?: string | true;
 }
 
-/** The body of a bulk write with one record. @throws UsageError for a duration or a number that is none */
-export function putBody(key: string, data: Buffer, options: PutOptions): JsonObject {
+/** The fields of the record besides its key. @throws UsageError for a duration or a number that is none */
+export function putFields(data: Buffer, options: PutOptions) {
   const { file, type, ttl, expires, expiresIn, expiresAt } = options;
-  const record = {
-    key,
+  return {
     data: data.toString('base64'),
     content_type: type ?? (file === undefined ? 'text/plain' : 'application/octet-stream'),
     ...(ttl !== undefined && { ttl_seconds: seconds('--ttl', ttl) }),
@@ -42,7 +40,6 @@ export function putBody(key: string, data: Buffer, options: PutOptions): JsonObj
     ...(expiresIn !== undefined && { expires_in: seconds('--expires-in', expiresIn) }),
     ...(expiresAt !== undefined && { expires_at: expiresAt }),
   };
-  return { records: [record] };
 }
 
 function seconds(option: string, text: string): number {

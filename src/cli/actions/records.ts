@@ -1,3 +1,4 @@
+import type { NodePropagation } from '../../../sdk/src/uqrp-sdk.ts';
 import { AppError, InputError, UsageError } from '../../base/errors.ts';
 import type { Clock } from '../../base/time.ts';
 import { createUser } from '../../control/accounts/rules.ts';
@@ -18,8 +19,8 @@ import { namespaceNameFaults } from '../../protocol/names/namespace-name.ts';
 import { reachable } from '../address.ts';
 import { type CliContext, commandConfig, withStore } from '../context.ts';
 import { escapeControls, print } from '../output.ts';
-import { type NodeHas, openRest, putOverRest, untilOnNodes } from '../rest.ts';
-import { aboutOneItem, type PutOptions, putBody, putData, waitSeconds } from './put-input.ts';
+import { openRest, type Rest } from '../rest.ts';
+import { aboutOneItem, type PutOptions, putData, putFields, waitSeconds } from './put-input.ts';
 
 type Deps = CliContext['deps'];
 
@@ -37,7 +38,8 @@ export async function putRecord(
   json: boolean,
 ): Promise<void> {
   const data = await putData(value, options);
-  const body = putBody(key, data, options);
+  const record = putFields(data, options);
+  const body = { records: [{ key, ...record }] };
   const token = readEnvironment().UQRP_TOKEN ?? '';
   const isLocal = (options.user ?? options.as ?? options.publicRead) !== undefined;
   if (options.api !== undefined && (isLocal || token === '')) {
@@ -49,8 +51,12 @@ export async function putRecord(
   }
   if (isLocal || token === '') return await putLocally(clock, body, data.length, options, json);
   const rest = openRest(options.api, commandConfig(), token);
-  const { record, seq } = await putOverRest(rest, body);
-  const stored = { ...record, bytes: data.length };
+  let seq: string | null = null;
+  const onWritten = (place: string): void => {
+    seq = place;
+  };
+  const { id, key: name } = await rest.write((api) => api.records.put(key, record, { onWritten }));
+  const stored = { id, key: name, bytes: data.length };
   if (wait === null) return print(json ? JSON.stringify(stored) : storedLine(stored));
   if (!json) print(storedLine(stored));
   const nodes = await untilOnNodes(rest, seq, wait).catch((error: unknown) => {
@@ -62,8 +68,19 @@ export async function putRecord(
   tellNodes(nodes, json);
 }
 
+/** @param seq null: the server did not tell where the write is */
+async function untilOnNodes(
+  rest: Rest,
+  seq: string | null,
+  wait: number,
+): Promise<readonly NodePropagation[]> {
+  if (seq === null) throw new InputError(`${rest.origin} does not tell where a write is`);
+  const place = seq;
+  return (await rest.read((api) => api.propagation(place, { wait }))).nodes;
+}
+
 /** @throws InputError when a node has not got the write */
-function tellNodes(nodes: readonly NodeHas[], json: boolean): void {
+function tellNodes(nodes: readonly NodePropagation[], json: boolean): void {
   const shown = nodes.filter(({ applied }) => applied && !json);
   for (const { name, ms } of shown) print(escapeControls(ms === null ? name : `${name} ${ms} ms`));
   const missing = nodes.filter(({ applied }) => !applied);

@@ -47,7 +47,7 @@ function carriedOut(
     assert.ok(after.delete(item.key));
   }
   // biome-ignore lint/suspicious/noExplicitAny: bodies as they are sent
-  for (const item of body.records as any[]) {
+  for (const item of body.put as any[]) {
     check(item.key, item.if_updated_at);
     after.set(item.key, {
       key: item.key,

@@ -127,10 +127,10 @@ export function countsOf({ steps, unchanged }: Plan) {
   return { changed: of('changed'), added: of('new'), deleted: of('deleted'), unchanged };
 }
 
-/** The body of a bulk write for these steps. Each has the condition that nothing has changed since the plan. */
-export function bulkOf(steps: readonly Step[]): { records: object[]; delete: object[] } {
+/** The items of a bulk write for these steps. Each has the condition that nothing has changed since the plan. */
+export function bulkOf(steps: readonly Step[]) {
   return {
-    records: steps.flatMap((step) =>
+    put: steps.flatMap((step) =>
       step.kind === 'deleted'
         ? []
         : [

@@ -63,9 +63,12 @@ export class ConnectionError extends UqrpError {
 /** The call and its repetitions took longer than `timeout`. */
 export class TimeoutError extends UqrpError {
   override readonly name: string = 'TimeoutError';
+  /** Of the call. */
+  readonly milliseconds: number;
 
   constructor(milliseconds: number) {
     super(`No answer within ${milliseconds} ms`);
+    this.milliseconds = milliseconds;
   }
 }
 

@@ -136,6 +136,7 @@ describe('errors', () => {
     ['a body without a code', reply(400, { error: 'x' })],
     ['a code of a later version', reply(400, { error: 'x', code: 'later' })],
     ['an endless body', endless],
+    ['a page that is no JSON', html],
   ] as const) {
     it(`${name} is unknown`, () =>
       withServer([step], async (uqrp) => {
@@ -228,6 +229,10 @@ describe('options', () => {
     }
   });
 });
+
+function html(response: Parameters<Step>[0]): void {
+  response.end('<html>');
+}
 
 function halfAnswer(response: Parameters<Step>[0]): void {
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });

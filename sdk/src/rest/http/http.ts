@@ -119,11 +119,13 @@ export class Http {
   async json<T>(parts: RequestParts): Promise<Answer<T>> {
     return await this.#call(parts, async (response) => {
       const text = await response.text();
-      return {
-        status: response.status,
-        headers: response.headers,
-        body: text === '' ? null : JSON.parse(text),
-      };
+      const { status, headers } = response;
+      try {
+        return { status, headers, body: text === '' ? null : JSON.parse(text) };
+      } catch {
+        // For example of a proxy in between.
+        throw apiError(status, headers, '');
+      }
     });
   }
 
