@@ -3,21 +3,20 @@ import { UsageError } from '../base/errors.ts';
 import type { ApplyOptions, PromoteOptions } from './actions/apply.ts';
 import type { ImportOptions, VerifyOptions } from './actions/datasets.ts';
 import type { DnssecOptions, RolloverOptions } from './actions/dnssec.ts';
-import type { FeedInitOptions } from './actions/feed.ts';
+import type { FeedInitOptions, FeedOption } from './actions/feed.ts';
 import type { ApiOption } from './actions/history.ts';
-import type { StockMapOptions } from './actions/provider-data.ts';
 import type { QueryOptions } from './actions/query.ts';
 import type { ReadOptions } from './actions/read.ts';
+import type { StockMapOptions } from './actions/upkeep.ts';
 import type { WatchOptions } from './actions/watch.ts';
 import { type Builder, examples, group } from './commands.ts';
-import type { FeedOption } from './control-connection.ts';
 
 export function addDataCommands({ program, command, clock, json }: Builder): void {
   const geoip = group(program, 'geoip', 'replace the address database of the service geoip');
   command(geoip, 'update', 'answer from another MaxMind DB file; running servers take it up within seconds')
     .requiredOption('--file <file>', 'the file, which is copied')
     .action(async (options: { file: string }) =>
-      (await import('./actions/provider-data.ts')).geoipUpdate(options, json()),
+      (await import('./actions/upkeep.ts')).geoipUpdate(options, json()),
     );
 
   const stockMap = group(program, 'stock-map', 'replace the list of exchanges of the service stock');
@@ -30,7 +29,7 @@ export function addDataCommands({ program, command, clock, json }: Builder): voi
       examples('uqrp stock-map import nasdaqtraded.txt --asof 2026-11-20 --tag nasdaqtrader'),
     )
     .action(async (file: string, options: StockMapOptions) =>
-      (await import('./actions/provider-data.ts')).stockMapImport(clock, file, options, json()),
+      (await import('./actions/upkeep.ts')).stockMapImport(clock, file, options, json()),
     );
 
   const planned = (one: Command): Command =>

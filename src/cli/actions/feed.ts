@@ -1,17 +1,53 @@
 /** `feed` and `node`: the folder of a feed, and what its control processes tell and do. */
+import { UsageError } from '../../base/errors.ts';
 import type { Clock } from '../../base/time.ts';
-import { type FeedControl, withControl } from '../../process/operator/feed-control.ts';
+import { readEnvironment } from '../../ops/config/env.ts';
+import { FEED, feedServers } from '../../ops/config/variables.ts';
+import {
+  type ControlSettings,
+  type FeedControl,
+  settingsOfFolder,
+  withControl,
+} from '../../process/operator/feed-control.ts';
 import {
   addFeedNode,
   makeFeedFolder,
   removeFeedNode,
   renewNodeConfig,
 } from '../../process/operator/feed-folder.ts';
-import { controlSettings, type FeedOption } from '../control-connection.ts';
+import { commandConfig } from '../context.ts';
 import { EXIT, escapeControls, print, table } from '../output.ts';
 
 type NodeReport = Awaited<ReturnType<FeedControl['nodes']>>[number];
 type FeedStatus = Awaited<ReturnType<FeedControl['status']>>;
+
+export interface FeedOption {
+  /** Folder of `uqrp feed init`; left out: UQRP_FEED_CREDENTIALS. */
+  readonly feed?: string;
+}
+
+/** @throws UsageError when neither is given; InputError for a file that cannot be used */
+function controlSettings({ feed }: FeedOption): ControlSettings {
+  if (feed !== undefined) {
+    const settings = settingsOfFolder(feed);
+    // With UQRP_FEED_URL, a broker behind another address than the one that the folder was made for.
+    return { ...settings, servers: urlServers() ?? settings.servers };
+  }
+  const config = commandConfig();
+  if (config.feed?.end === 'control') return config.feed;
+  throw new UsageError(
+    'give --feed DIR, the folder that uqrp feed init made, or set UQRP_FEED_CREDENTIALS to its control.creds',
+  );
+}
+
+/** @throws UsageError for a value that is none */
+function urlServers(): readonly string[] | null {
+  const url = readEnvironment().UQRP_FEED_URL ?? '';
+  if (url === '') return null;
+  const servers = feedServers(url);
+  if (servers === null) throw new UsageError(`UQRP_FEED_URL takes ${FEED.UQRP_FEED_URL.expects}`);
+  return servers;
+}
 
 export async function feedErase(clock: Clock, options: FeedOption, json: boolean): Promise<void> {
   await withControl(controlSettings(options), clock, async (control) => {

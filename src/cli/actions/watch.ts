@@ -30,6 +30,7 @@ export interface WatchOptions {
 
 /** Between attempts of a command that fails, and to reach a server that does not answer. Milliseconds. */
 const RETRY = { firstMs: 1_000, capMs: 60_000 };
+
 /** A change, or what tells that changes are missing. */
 type Row = Pick<ChangeResource, 'cursor' | 'key' | 'etag'> & {
   readonly event: string;
