@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import {
   ApiError,
   type NamespaceResource,
@@ -6,6 +6,7 @@ import {
   type VersionResource,
 } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
+import { asOwn } from '../../data/own-writes.ts';
 import { invalidate, useResource } from '../../data/resource.ts';
 import { useAction } from '../../data/use-action.ts';
 import { bytes, dateTime } from '../../format/format.ts';
@@ -64,8 +65,14 @@ interface VersionListProps extends HistoryViewProps {
 }
 
 function VersionList({ namespace, of, record, onAsk }: VersionListProps) {
-  const key = `versions ${namespace.id} ${of} ${record?.etag ?? ''}`;
-  const first = useResource(key, (signal) => list(namespace.id, of, signal).page());
+  const key = `versions ${namespace.id} ${of}`;
+  const first = useResource(key, (signal) => list(namespace.id, of, signal).page(), { freshMs: 0 });
+  const seen = useRef(record?.etag);
+  useEffect(() => {
+    // Another value: the one before is a version now. What is open stays open meanwhile.
+    if (seen.current !== record?.etag) first.again();
+    seen.current = record?.etag;
+  }, [record?.etag]);
   const [more, setMore] = useState<{ of: string; items: readonly VersionResource[]; next: string | null }>();
   const reading = useAction();
   if (first.state === 'loading') return <Loading />;
@@ -194,9 +201,12 @@ function RestoreDialog(props: Question & { readonly version: VersionResource }) 
       write = seq;
     };
     try {
-      if (record === null) await api.namespaces.restore(namespace.id, of, number, { onWritten });
-      // As it is seen here: somebody else's newer value is not replaced unseen.
-      else await api.records.restore(record.id, number, { ifMatch: record.etag ?? undefined, onWritten });
+      await asOwn<unknown>('record.upserted', [of], () =>
+        record === null
+          ? api.namespaces.restore(namespace.id, of, number, { onWritten })
+          : // As it is seen here: somebody else's newer value is not replaced unseen.
+            api.records.restore(record.id, number, { ifMatch: record.etag ?? undefined, onWritten }),
+      );
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 412)) throw error;
       readAgain();
@@ -205,7 +215,8 @@ function RestoreDialog(props: Question & { readonly version: VersionResource }) 
     }
     const seq = write;
     const undo = async (): Promise<void> => {
-      if (seq !== undefined) await api.namespaces.undo(namespace.id, seq);
+      if (seq !== undefined)
+        await asOwn('record.upserted', [of], () => api.namespaces.undo(namespace.id, seq));
       readAgain();
     };
     toast(t('history.restored', { key: of, number }), seq === undefined ? {} : { undo });

@@ -1,6 +1,7 @@
 import type { NamespaceResource } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
 import { navigate, place, setQuery } from '../../app/router.ts';
+import { useFeed } from '../../data/feed.ts';
 import { useResource } from '../../data/resource.ts';
 import { t } from '../../text/text.ts';
 import { Badge } from '../../ui/chips.tsx';
@@ -11,6 +12,7 @@ import { Page } from '../../ui/page.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { RecordsView } from '../records/records-view.tsx';
 import { TokensTab } from '../tokens/tokens-tab.tsx';
+import { ChangesTab } from './changes-tab.tsx';
 import { DangerTab } from './danger-tab.tsx';
 import { Reads } from './namespaces-screen.tsx';
 import { SettingsTab } from './settings-tab.tsx';
@@ -18,6 +20,7 @@ import { useNamespaces } from './use-namespaces.ts';
 
 const TABS = [
   { id: 'records', text: t('namespaces.tabRecords') },
+  { id: 'changes', text: t('changes.title') },
   { id: 'tokens', text: t('namespaces.tabTokens') },
   { id: 'webhooks', text: t('namespaces.tabWebhooks') },
   { id: 'settings', text: t('namespaces.tabSettings') },
@@ -53,6 +56,7 @@ export function NamespaceScreen({ params }: NamespaceScreenProps) {
   const tab = TABS.find(({ id }) => id === place.value.query.get('tab'))?.id ?? 'records';
   return (
     <Page title={name} actions={<Reads of={found} />}>
+      <Following namespace={found.name} />
       <Tabs
         label={t('namespaces.tabs')}
         tabs={TABS}
@@ -60,6 +64,7 @@ export function NamespaceScreen({ params }: NamespaceScreenProps) {
         onChange={(id) => setQuery({ tab: id === 'records' ? null : id })}
       >
         {tab === 'records' ? <RecordsView key={found.id} namespace={found.name} /> : null}
+        {tab === 'changes' ? <ChangesTab key={found.id} namespace={found} /> : null}
         {tab === 'tokens' ? <TokensTab namespace={found} /> : null}
         {tab === 'webhooks' ? <WebhooksTab namespace={found} /> : null}
         {tab === 'settings' ? <SettingsTab key={found.id} namespace={found} /> : null}
@@ -69,6 +74,12 @@ export function NamespaceScreen({ params }: NamespaceScreenProps) {
       </Tabs>
     </Page>
   );
+}
+
+/** Changes are followed while any tab is shown: the tab that lists them has all since the page was opened. */
+function Following({ namespace }: { readonly namespace: string }) {
+  useFeed(namespace);
+  return null;
 }
 
 function WebhooksTab({ namespace }: { readonly namespace: NamespaceResource }) {

@@ -2,9 +2,9 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { api } from '../../app/client.ts';
 import { session } from '../../app/session.ts';
+import { startTail, type TailPhase } from '../../data/live-tail.ts';
 import { useResource } from '../../data/resource.ts';
 import { type Filters, listFilter, streamFilter } from './filters.ts';
-import { startTail, type TailPhase } from './live-tail.ts';
 import {
   EMPTY_LOG,
   type LogState,
@@ -125,9 +125,7 @@ function useTail(
     rate.current = createRate();
     const { newest: after } = latest.current;
     return startTail({
-      stream: (filter, options) => api.queryLogs.stream(filter, options),
-      filter: streamFilter(filters),
-      after,
+      stream: (options) => api.queryLogs.stream(streamFilter(filters), { ...options, after }),
       onEvents: (events) => {
         const rows = events.reduce((sum, event) => sum + (event.kind === 'row' ? 1 : (event.count ?? 0)), 0);
         rate.current.add(rows, Date.now());

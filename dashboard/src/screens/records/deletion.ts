@@ -7,6 +7,7 @@ import {
   type Uqrp,
   UqrpError,
 } from '../../../../sdk/src/uqrp-sdk.ts';
+import { asOwn } from '../../data/own-writes.ts';
 import { BULK_STEP } from './bulk-job.ts';
 import { readSelected } from './read-selected.ts';
 import type { RecordRow } from './record-pages.ts';
@@ -37,16 +38,17 @@ export async function deleteRecord(
   }
   const held = await api.records.get(id);
   let write: string | null = null;
-  await api.records.delete(id, {
+  const options = {
     ifMatch: held.etag ?? undefined,
-    onWritten: (seq) => {
+    onWritten: (seq: string) => {
       write = seq;
     },
-  });
+  };
+  await asOwn('record.deleted', [held.key], () => api.records.delete(id, options));
   if (namespace?.history === undefined || write === null) return () => writeBack(api, held);
   const seq: string = write;
   return async () => {
-    await api.namespaces.undo(namespace.id, seq);
+    await asOwn('record.upserted', [held.key], () => api.namespaces.undo(namespace.id, seq));
     const found = await api.records.find(held.key);
     if (found === null) throw new UqrpError(`${held.key} is not there`);
     return found;
@@ -55,7 +57,9 @@ export async function deleteRecord(
 
 /** Not over a record that somebody has made since. */
 async function writeBack(api: Api, record: RecordResource): Promise<RecordResource> {
-  return await api.records.create(record.key, writable(record), { ifAbsent: true });
+  return await asOwn('record.upserted', [record.key], () =>
+    api.records.create(record.key, writable(record), { ifAbsent: true }),
+  );
 }
 
 function writable({ data = '', content_type, ttl_seconds, expires_at }: RecordResource) {
@@ -99,11 +103,13 @@ export async function undoDeletion(
     const names = new Set(keys.map((key) => keyParts(key).namespace));
     for (const name of names) {
       const namespace = histories.get(name);
-      if (namespace !== undefined) await api.namespaces.undo(namespace.id, seq);
+      if (namespace !== undefined)
+        await asOwn('record.upserted', keys, () => api.namespaces.undo(namespace.id, seq));
     }
   }
   const put = held
     .filter(({ key }) => done.has(key))
     .map((record): NewBulkRecord => ({ key: record.key, ...writable(record), if_updated_at: null }));
-  if (put.length > 0) await api.records.bulk({ put });
+  const keys = put.map(({ key }) => key);
+  if (put.length > 0) await asOwn('record.upserted', keys, () => api.records.bulk({ put }));
 }

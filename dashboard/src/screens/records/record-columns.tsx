@@ -1,7 +1,9 @@
 import { bytes, count } from '../../format/format.ts';
 import { t } from '../../text/text.ts';
+import { Badge } from '../../ui/chips.tsx';
 import type { Column } from '../../ui/data-table.tsx';
 import { Time } from '../../ui/time.tsx';
+import type { LiveMarks, MarkKind } from './live-marks.ts';
 import type { RecordRow } from './record-pages.ts';
 import { keyParts } from './record-rules.ts';
 
@@ -16,14 +18,36 @@ function Key({ of }: { readonly of: string }) {
   );
 }
 
-export const RECORD_COLUMNS: readonly Column<RecordRow>[] = [
-  {
-    id: 'key',
-    head: t('records.key'),
-    isRowHeader: true,
-    width: 'minmax(14rem, 3fr)',
-    cell: ({ key }) => <Key of={key} />,
-  },
+export const MARK_TONES = {
+  new: 'good',
+  changed: 'warn',
+  deleted: 'bad',
+  expired: 'bad',
+} as const satisfies Record<MarkKind, string>;
+
+/** @param marks of what others have changed since the page was opened */
+export function recordColumns(marks: LiveMarks): readonly Column<RecordRow>[] {
+  return [
+    {
+      id: 'key',
+      head: t('records.key'),
+      isRowHeader: true,
+      width: 'minmax(14rem, 3fr)',
+      cell: ({ key }) => {
+        const kind = marks.get(key)?.kind;
+        if (kind === undefined) return <Key of={key} />;
+        return (
+          <>
+            <Badge tone={MARK_TONES[kind]} text={t(`records.mark_${kind}`)} /> <Key of={key} />
+          </>
+        );
+      },
+    },
+    ...OTHER_COLUMNS,
+  ];
+}
+
+const OTHER_COLUMNS: readonly Column<RecordRow>[] = [
   {
     id: 'type',
     head: t('records.type'),

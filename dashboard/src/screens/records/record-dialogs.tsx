@@ -48,6 +48,8 @@ export function NewRecordDialog({ meta, namespaces, namespace, onSaved, onClose 
 export interface EditRecordDialogProps extends CommonProps {
   /** As it was read when the form was opened. */
   readonly record: TaggedRecord;
+  /** Somebody else has changed it since. */
+  readonly isChanged: boolean;
 }
 
 interface Conflict {
@@ -56,7 +58,8 @@ interface Conflict {
 }
 
 /** Changes a record. Before it is saved it is read again: what somebody else changed meanwhile is shown beside. */
-export function EditRecordDialog({ meta, namespaces, record, onSaved, onClose }: EditRecordDialogProps) {
+export function EditRecordDialog(props: EditRecordDialogProps) {
+  const { meta, namespaces, record, isChanged, onSaved, onClose } = props;
   const [initial] = useState(() => draftOf({ ...editable(record), key: record.key }));
   const [base, setBase] = useState(record);
   const [conflict, setConflict] = useState<Conflict | null>(null);
@@ -71,6 +74,9 @@ export function EditRecordDialog({ meta, namespaces, record, onSaved, onClose }:
   };
   return (
     <Dialog title={t('records.editThis', { key: record.key })} onClose={onClose} isWide>
+      <p class={isChanged && conflict === null ? 'note warn' : 'hidden'} role="status">
+        {isChanged && conflict === null ? t('records.changedMeanwhile') : ''}
+      </p>
       <div hidden={conflict !== null}>
         <RecordForm
           meta={meta}

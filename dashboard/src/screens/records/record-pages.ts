@@ -65,6 +65,12 @@ export interface RecordPages {
   /** Reads the next page, unless it is being read. */
   readonly more: (() => void) | undefined;
   readonly again: () => void;
+  /** Reads the first page again, unless more follow: their rows would move. */
+  readonly readAgain: () => void;
+  /** Begins anew, with the first page. */
+  readonly restart: () => void;
+  /** A record was read again, because somebody else has changed it. */
+  readonly noteRead: (record: RecordResource) => void;
   readonly noteWritten: (record: RecordResource) => void;
   readonly noteDeleted: (ids: Iterable<string>) => void;
 }
@@ -138,13 +144,22 @@ export function useRecordPages(filter: RecordFilter): RecordPages {
     () => rowsOf(first.value?.rows ?? [], held?.rows ?? [], own),
     [first.value, held?.rows, own],
   );
+  // A longer list stays as it is: reading its first page again could move what the reader looks at.
+  const readAgain = (): void => {
+    if (held === null) first.again();
+  };
+  const noted = (record: RecordResource) => (now: Overlay) => ({
+    ...now,
+    written: new Map(now.written).set(record.id, rowOfRecord(record)),
+  });
+  const note = (next: (own: Overlay) => Overlay): void =>
+    setOverlay((now) => next(now.of === key ? now : nothingFor(key)));
   // An undo may come after the page was drawn again: it adds to what is noted by then.
   const changed = (next: (own: Overlay) => Overlay): void => {
-    setOverlay((now) => next(now.of === key ? now : nothingFor(key)));
+    note(next);
     invalidate('namespaces');
     invalidate('me');
-    // A longer list stays as it is: reading its first page again could move what the reader looks at.
-    if (held === null) first.again();
+    readAgain();
   };
   return {
     state: first.state,
@@ -154,8 +169,14 @@ export function useRecordPages(filter: RecordFilter): RecordPages {
     isReadingMore,
     more: next === null || first.state !== 'ready' ? undefined : more,
     again: first.again,
-    noteWritten: (record) =>
-      changed((now) => ({ ...now, written: new Map(now.written).set(record.id, rowOfRecord(record)) })),
+    readAgain,
+    restart: () => {
+      setTail(null);
+      setOverlay(nothingFor(key));
+      first.again();
+    },
+    noteRead: (record) => note(noted(record)),
+    noteWritten: (record) => changed(noted(record)),
     noteDeleted: (ids) => changed((now) => ({ ...now, deleted: new Set([...now.deleted, ...ids]) })),
   };
 }

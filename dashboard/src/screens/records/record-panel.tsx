@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import type { Meta, NamespaceResource, TaggedRecord } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
 import { useResource } from '../../data/resource.ts';
+import { time } from '../../format/format.ts';
 import { t } from '../../text/text.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyAs } from '../../ui/copy-as.tsx';
@@ -12,6 +13,7 @@ import { Tabs } from '../../ui/tabs.tsx';
 import { HistoryView } from '../history/history-view.tsx';
 import { DeliveriesView } from './deliveries-view.tsx';
 import { DnsView } from './dns-view.tsx';
+import type { LiveMarks } from './live-marks.ts';
 import { PayloadPanel } from './payload-panel.tsx';
 import { recordSnippets } from './record-snippets.ts';
 
@@ -26,19 +28,27 @@ export interface RecordPanelProps {
   readonly id: string;
   readonly meta: Meta;
   readonly namespaces: readonly NamespaceResource[];
+  /** What others have done to records meanwhile. */
+  readonly marks: LiveMarks;
   readonly onEdit: (record: TaggedRecord) => void;
   readonly onDelete: (record: TaggedRecord) => void;
-  readonly onClose: () => void;
+  /** @param key undefined: it was never read */
+  readonly onClose: (key: string | undefined) => void;
 }
 
 /** The details of a record, at the side. */
-export function RecordPanel({ id, meta, namespaces, onEdit, onDelete, onClose }: RecordPanelProps) {
+export function RecordPanel(props: RecordPanelProps) {
+  const { id, meta, namespaces, marks, onEdit, onDelete, onClose } = props;
   const record = useResource(`record ${id}`, (signal) => api.records.get(id, { signal }));
   const [tab, setTab] = useState<string>('data');
   const { value } = record;
+  const mark = value === undefined ? undefined : marks.get(value.key);
   const namespace = namespaces.find(({ name }) => name === value?.namespace);
   return (
-    <Dialog title={value?.key ?? t('records.one')} place="side" onClose={onClose}>
+    <Dialog title={value?.key ?? t('records.one')} place="side" onClose={() => onClose(value?.key)}>
+      <p class={mark === undefined ? 'hidden' : 'note warn'} role="status">
+        {mark === undefined ? '' : t(`records.seen_${mark.kind}`, { time: time(mark.at) })}
+      </p>
       {record.state === 'loading' ? <Loading /> : null}
       {record.error === undefined ? null : <ErrorNote error={record.error} again={record.again} />}
       {value === undefined ? null : (

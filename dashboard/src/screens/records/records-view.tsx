@@ -22,7 +22,8 @@ import { ArrivalLine } from './arrival-line.tsx';
 import { deleteRecord } from './deletion.ts';
 import { ExportButton } from './export-button.tsx';
 import { FilterBar } from './filter-bar.tsx';
-import { RECORD_COLUMNS } from './record-columns.tsx';
+import { LiveLine } from './live-line.tsx';
+import { recordColumns } from './record-columns.tsx';
 import { EditRecordDialog, NewRecordDialog } from './record-dialogs.tsx';
 import { FILTER_NAMES, filterCount, filterTexts, keepsKey, recordFilter } from './record-filters.ts';
 import { type RecordRow, useRecordPages } from './record-pages.ts';
@@ -30,6 +31,7 @@ import { RecordPanel } from './record-panel.tsx';
 import { keyParts } from './record-rules.ts';
 import type { Saved } from './save-record.ts';
 import { SelectionBar } from './selection-bar.tsx';
+import { useLiveRecords } from './use-live-records.ts';
 
 export interface RecordsViewProps {
   /** Only the records of this namespace; null: of all. */
@@ -46,6 +48,8 @@ export function RecordsView({ namespace }: RecordsViewProps) {
   const texts = { ...filterTexts(query), ...(namespace !== null && { namespace }) };
   const filter = recordFilter(texts);
   const pages = useRecordPages(filter);
+  const { marks, forget } = useLiveRecords(filter.namespace ?? null, filter, pages);
+  const columns = useMemo(() => recordColumns(marks), [marks]);
   const [isCreating, setCreating] = useState(false);
   const [edited, setEdited] = useState<TaggedRecord | null>(null);
   const [doomed, setDoomed] = useState<Doomed | null>(null);
@@ -119,6 +123,14 @@ export function RecordsView({ namespace }: RecordsViewProps) {
       {saved !== null && meta !== undefined ? (
         <ArrivalLine saved={saved} meta={meta} namespace={known} />
       ) : null}
+      <LiveLine
+        marks={marks}
+        onClear={() => forget()}
+        onRestart={() => {
+          forget();
+          pages.restart();
+        }}
+      />
       {pages.state === 'loading' ? <Loading /> : null}
       {pages.error === undefined ? null : <ErrorNote error={pages.error} again={pages.again} />}
       {isEmpty ? (
@@ -153,7 +165,7 @@ export function RecordsView({ namespace }: RecordsViewProps) {
           ) : null}
           <DataTable
             label={t('records.title')}
-            columns={RECORD_COLUMNS}
+            columns={columns}
             rows={pages.rows}
             rowKey={rowId}
             rowName={rowName}
@@ -183,9 +195,13 @@ export function RecordsView({ namespace }: RecordsViewProps) {
           id={opened}
           meta={meta}
           namespaces={namespaces.value ?? []}
+          marks={marks}
           onEdit={setEdited}
           onDelete={setDoomed}
-          onClose={() => setQuery({ record: null })}
+          onClose={(key) => {
+            if (key !== undefined) forget(key);
+            setQuery({ record: null });
+          }}
         />
       ) : null}
       {history === null ? null : (
@@ -209,6 +225,7 @@ export function RecordsView({ namespace }: RecordsViewProps) {
           meta={meta}
           namespaces={names}
           record={edited}
+          isChanged={marks.has(edited.key)}
           onSaved={onSaved}
           onClose={() => setEdited(null)}
         />

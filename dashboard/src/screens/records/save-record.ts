@@ -1,6 +1,7 @@
 /** Writing one record, so that nobody's change is lost. */
 import { ApiError, type RecordResource, type TaggedRecord } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
+import { asOwn } from '../../data/own-writes.ts';
 import { changedFields, differences, type Editable, isConflict } from './three-way.ts';
 
 /** A write that the server has answered. */
@@ -30,7 +31,8 @@ export async function createRecord(key: string, fields: Editable, idempotencyKey
   const started = performance.now();
   const value = expires_at === null ? rest : fields;
   const place = noteSeq();
-  const record = await api.records.create(key, value, { idempotencyKey, onWritten: place.note });
+  const options = { idempotencyKey, onWritten: place.note };
+  const record = await asOwn('record.upserted', [key], () => api.records.create(key, value, options));
   return { record, started, answered: performance.now(), seq: place.seq() };
 }
 
@@ -48,7 +50,7 @@ export async function saveEdit(base: TaggedRecord, mine: Editable): Promise<Edit
   const started = performance.now();
   const place = noteSeq();
   try {
-    const record = await write(now, mine, fields, place.note);
+    const record = await asOwn('record.upserted', [now.key], () => write(now, mine, fields, place.note));
     return { kind: 'saved', saved: { record, started, answered: performance.now(), seq: place.seq() } };
   } catch (error) {
     if (!(error instanceof ApiError && error.status === 412)) throw error;

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { BulkError } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
+import { asOwn } from '../../data/own-writes.ts';
 import {
   type BulkItem,
   type BulkJob,
@@ -108,7 +109,11 @@ async function write(
   const keys = items.flatMap(({ key, record }) => (record === null ? [key] : []));
   try {
     // Without the signal: whether an ended request was done would not be known.
-    await api.records.bulk({ put, delete: keys }, { idempotencyKey, onWritten });
+    await asOwn(
+      put.length > 0 ? 'record.upserted' : 'record.deleted',
+      items.map(({ key }) => key),
+      () => api.records.bulk({ put, delete: keys }, { idempotencyKey, onWritten }),
+    );
   } catch (error) {
     throw error instanceof BulkError ? error.reason : error;
   }

@@ -1,20 +1,13 @@
-/** Follows the stream while the page shows it. */
-import {
-  ApiError,
-  type QueryLogEvent,
-  type StreamFilter,
-  type StreamOptions,
-} from '../../../../sdk/src/uqrp-sdk.ts';
+/** Follows a stream while the page shows it. */
+import { ApiError, type StreamOptions } from '../../../sdk/src/uqrp-sdk.ts';
 
 /** `waiting`: the connection was lost, and another is tried by itself. `ended`: the session has. */
 export type TailPhase = 'off' | 'connecting' | 'live' | 'waiting' | 'ended' | 'failed';
 
-export interface TailOptions {
-  readonly stream: (filter: StreamFilter, options: StreamOptions) => AsyncIterable<QueryLogEvent>;
-  readonly filter: StreamFilter;
-  /** Newest row that the page has. */
-  readonly after: string | undefined;
-  readonly onEvents: (events: readonly QueryLogEvent[]) => void;
+export interface TailOptions<Event> {
+  /** Never ends by itself while connections fail. */
+  readonly stream: (options: StreamOptions) => AsyncIterable<Event>;
+  readonly onEvents: (events: readonly Event[]) => void;
   /** @param error why it waits, or has failed */
   readonly onPhase: (phase: TailPhase, error: unknown) => void;
 }
@@ -22,11 +15,11 @@ export interface TailOptions {
 /** Milliseconds for which events are collected: one drawing of the page shows them all. */
 const COLLECT_MS = 250;
 
-/** @returns stops it */
-export function startTail({ stream, filter, after, onEvents, onPhase }: TailOptions): () => void {
+/** @returns stops it; events that were not given out by then never are */
+export function startTail<Event>({ stream, onEvents, onPhase }: TailOptions<Event>): () => void {
   const ending = new AbortController();
   const { signal } = ending;
-  let collected: QueryLogEvent[] = [];
+  let collected: Event[] = [];
   let timer: ReturnType<typeof setTimeout> | null = null;
   const flush = (): void => {
     timer = null;
@@ -36,7 +29,6 @@ export function startTail({ stream, filter, after, onEvents, onPhase }: TailOpti
   };
   const options: StreamOptions = {
     signal,
-    ...(after === undefined ? {} : { after }),
     reconnects: Number.POSITIVE_INFINITY,
     onConnection: (isOpen, error) => {
       if (!signal.aborted) onPhase(isOpen ? 'live' : 'waiting', error);
@@ -45,7 +37,7 @@ export function startTail({ stream, filter, after, onEvents, onPhase }: TailOpti
   const follow = async (): Promise<void> => {
     onPhase('connecting', null);
     try {
-      for await (const event of stream(filter, options)) {
+      for await (const event of stream(options)) {
         collected.push(event);
         timer ??= setTimeout(flush, COLLECT_MS);
       }
