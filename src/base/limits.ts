@@ -36,6 +36,10 @@ export const LIMITS = {
   historyVersions: 100, // of a record, kept by a namespace with history; its owner chooses
   historyDays: 365, // the same
   auditExamined: 5000, // rows of the audit log that a page looks through
+  auditRows: 100_000, // of a customer; above it the oldest go, those of records first
+  auditDays: 400, // the longest UQRP_AUDIT_DAYS
+  auditRefusalsPerHour: 60, // rows of a customer for requests that were refused, and as many for sign-ins that failed; then one with a count
+  auditRefusalsWaiting: 1000, // customers whose refusals wait to be written, in one process
   versionsPerRecord: 5, // versions of a customer, for each record of the tier; above it the oldest go
   expiresAtMax: 253_402_300_799_999, // 9999-12-31T23:59:59.999Z
   pageRecordsMax: 500,

@@ -1,9 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import type { Credentials } from '../http/guard.ts';
-import { createServer } from '../http/server.ts';
+import { createServer, type HttpDeps } from '../http/server.ts';
 import { accountRoutes, signInRoutes } from './accounts/api.ts';
 import type { ApiDeps } from './api-deps.ts';
-import { auditRoutes } from './audit/api.ts';
+import { auditRoutes, noteRefusal } from './audit/api.ts';
+import { openRefusals } from './audit/refusals.ts';
 import { changeRoutes } from './changes/api.ts';
 import { datasetRoutes } from './datasets/api.ts';
 import { historyRoutes } from './history/api.ts';
@@ -37,9 +38,12 @@ const RESOURCES = [
 
 /** The REST API of the product. See `createServer`. */
 export function createApi(deps: ApiDeps): FastifyInstance {
-  return createServer({ ...deps, credentials: credentialsOf(deps) }, (api, routes) => {
-    const withWaits = { ...deps, waits: openWaits(api, deps.clock) };
-    for (const routesOf of RESOURCES) routesOf(api, withWaits);
+  const refusals = openRefusals(deps, deps.onError ?? (() => {}));
+  const onRefused: HttpDeps['onRefused'] = (request, actor) => noteRefusal(refusals, request, actor);
+  return createServer({ ...deps, credentials: credentialsOf(deps), onRefused }, (api, routes) => {
+    api.addHook('onClose', () => refusals.settle());
+    const all = { ...deps, refusals, waits: openWaits(api, deps.clock) };
+    for (const routesOf of RESOURCES) routesOf(api, all);
     if (deps.organizations) organizationRoutes(api, deps);
     if (deps.service.features.datasets) datasetRoutes(api, deps);
     serviceRoutes(api, deps, routes);

@@ -118,12 +118,13 @@ export async function guard(request: FastifyRequest, deps: GuardDeps): Promise<v
   if (actor === null) {
     throw unauthenticated(faultOfCredentials(request.headers.authorization));
   }
+  // Before the checks: what they refuse is noted with its actor.
+  request.actor = actor;
   // Without the header, the credential was a cookie.
   if (request.headers.authorization === undefined) requireOwnOrigin(request, deps.publicUrl());
   if (session === true) requireSession(actor);
   const operation: ApiOperation = READS.has(request.method) ? 'read' : 'write';
   requireOperation(actor, operation);
-  request.actor = actor;
   const now = deps.clock();
   request.checkedAt = now;
   if (operation === 'read' || unmetered === true) return;

@@ -10,6 +10,7 @@ import { AppError, malformed } from '../base/errors.ts';
 import { type HttpObservation, NO_ROUTE_SCHEMAS } from '../base/lifecycle/http.ts';
 import type { Timers } from '../base/lifecycle/timers.ts';
 import { LIMITS } from '../base/limits.ts';
+import type { Actor } from './actor.ts';
 import { type OnFailure, refuseConnection, sendError } from './answers.ts';
 import { createBodyBudget, type FreeMemory } from './body-budget.ts';
 import { clientAddress, shareConnections } from './connections.ts';
@@ -58,6 +59,8 @@ export interface HttpDeps extends GuardDeps {
   readonly serveOther?: ServeOther;
   readonly freeMemory?: FreeMemory;
   readonly observe?: (observation: HttpObservation) => void;
+  /** Called with a request that was answered 403. */
+  readonly onRefused?: (request: FastifyRequest, actor: Actor) => void;
   /** Called for faults of the server: the client reads only `Server error`. */
   readonly onError?: OnFailure;
 }
@@ -97,6 +100,7 @@ export function createServer(
   });
   app.setErrorHandler(async (error, request, reply) => {
     await uncountRefusedWrite(request, deps, error).catch((fault: unknown) => onError(fault, request.id));
+    if (isForbidden(error) && request.actor !== null) deps.onRefused?.(request, request.actor);
     return sendError(reply, error, onError);
   });
   app.addHook('onRequest', async (request, reply) => {
@@ -151,6 +155,10 @@ export function createServer(
     { prefix: PREFIX },
   );
   return app;
+}
+
+function isForbidden(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'authorization_error';
 }
 
 function options(onError: OnFailure): FastifyHttpOptions<Server> {

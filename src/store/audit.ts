@@ -1,6 +1,6 @@
 import { timeOrderedUuids } from '../base/ids.ts';
 import type { AuditAction, AuditActorKind, AuditObjectKind, AuditOutcome } from '../protocol/audit.ts';
-import { insertText, statement } from './engine/statement.ts';
+import { insertText, rowInsert, statement } from './engine/statement.ts';
 import type { Db, Tx } from './store.ts';
 
 /** A row of the audit log. No column can hold a payload, a token, an address or a user agent. Mail addresses are read where they belong. */
@@ -37,6 +37,29 @@ const COLUMNS =
 
 const ADD = statement<AuditRow>(insertText('audit_log', COLUMNS), { named: true });
 
+const ADD_ALL = rowInsert('audit_log', {
+  customer_id: 'text',
+  at: 'bigint',
+  id: 'text',
+  request_id: 'text',
+  actor_kind: 'text',
+  actor_id: 'text',
+  actor_name: 'text',
+  action: 'text',
+  outcome: 'text',
+  object_kind: 'text',
+  object_id: 'text',
+  object_name: 'text',
+  namespace: 'text',
+  count: 'bigint',
+  tag_before: 'bigint',
+  tag_after: 'bigint',
+  seq: 'bigint',
+});
+
+/** The name of a user whose account was deleted. */
+export const DELETED_USER = 'deleted user';
+
 let lastAt = 0;
 /** Ids ascend, so that rows of one millisecond stay in their order. */
 const nextId = timeOrderedUuids(() => lastAt);
@@ -51,6 +74,59 @@ export async function addAuditRow(tx: Tx, row: NewAuditRow): Promise<void> {
   await ADD.run(tx, { ...row, id: idAt(row.at) });
 }
 
+const HOUR = 3_600_000;
+
+interface OfHour {
+  readonly customerId: string;
+  readonly from: number;
+  readonly until: number;
+  readonly outcome: AuditOutcome;
+}
+
+/** Of one kind: refusals, or sign-ins that failed, whose outcome is `done`. Both are in a partial index. */
+const OF_HOUR = `from audit_log where customer_id = :customerId and at >= :from and at < :until and outcome = :outcome
+  and (outcome = 'refused' or action = 'sign_in.failed')`;
+
+const COUNT_OF_HOUR = statement<OfHour, { count: number }>(
+  `select count(*) as count ${OF_HOUR} and count is null`,
+);
+const OTHERS_OF_HOUR = statement<OfHour, AuditPosition>(
+  `select at, id ${OF_HOUR} and count is not null order by at, id limit 1`,
+);
+const COUNT_ON = statement<{ customerId: string; at: number; id: string; more: number }>(
+  'update audit_log set count = count + :more where customer_id = :customerId and at = :at and id = :id',
+);
+
+/**
+ * Adds rows of one kind of a customer whose row the unit holds, up to `most` in their hour. What is beyond them is one row of the server's
+ * with a count.
+ * @param more beyond `rows`
+ */
+export async function addRefusals(
+  tx: Tx,
+  rows: readonly NewAuditRow[],
+  more: number,
+  most: number,
+): Promise<void> {
+  const [first] = rows;
+  if (first === undefined) return;
+  const { customer_id: customerId, outcome } = first;
+  const from = first.at - (first.at % HOUR);
+  const hour = { customerId, outcome, from, until: from + HOUR };
+  const room = Math.max(0, most - ((await COUNT_OF_HOUR.first(tx, hour))?.count ?? 0));
+  for (const row of rows.slice(0, room)) await addAuditRow(tx, row);
+  const others = rows.slice(room);
+  const count = others.length + more;
+  if (count === 0) return;
+  const known = await OTHERS_OF_HOUR.first(tx, hour);
+  if (known !== null) {
+    await COUNT_ON.run(tx, { customerId, ...known, more: count });
+    return;
+  }
+  const nobody = { request_id: null, actor_kind: 'system', actor_id: null, actor_name: null } as const;
+  await addAuditRow(tx, { ...(others[0] ?? first), ...nobody, object_id: null, count });
+}
+
 const DELETE_SOME = statement<{ customerId: string; limit: number }, { id: string }>(
   `delete from audit_log where customer_id = :customerId and (at, id) in (
     select at, id from audit_log where customer_id = :customerId order by at, id limit :limit) returning id`,
@@ -59,6 +135,42 @@ const DELETE_SOME = statement<{ customerId: string; limit: number }, { id: strin
 /** Deletes up to `limit` rows of a customer, the oldest first. @returns how many */
 export async function deleteAuditOf(tx: Tx, customerId: string, limit: number): Promise<number> {
   return (await DELETE_SOME.all(tx, { customerId, limit })).length;
+}
+
+const FORGET_INVITED = statement<{ userId: string; name: string }>(
+  `update audit_log set object_name = :name
+  where object_kind = 'invitation' and object_name = (select email from users where id = :userId)`,
+);
+
+/** Takes the address of a user who is being deleted out of the rows of invitations. Elsewhere rows have the user's id. */
+export async function forgetInvited(tx: Tx, userId: string): Promise<void> {
+  await FORGET_INVITED.run(tx, { userId, name: DELETED_USER });
+}
+
+/** As `addAuditRow`, for any number of rows. */
+export async function addAuditRows(tx: Tx, rows: readonly NewAuditRow[]): Promise<void> {
+  await ADD_ALL(
+    tx,
+    rows.map((row) => [
+      row.customer_id,
+      row.at,
+      idAt(row.at),
+      row.request_id,
+      row.actor_kind,
+      row.actor_id,
+      row.actor_name,
+      row.action,
+      row.outcome,
+      row.object_kind,
+      row.object_id,
+      row.object_name,
+      row.namespace,
+      row.count,
+      row.tag_before,
+      row.tag_after,
+      row.seq,
+    ]),
+  );
 }
 
 /** What rows a page shows; null does not narrow. */

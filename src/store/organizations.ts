@@ -252,11 +252,13 @@ export function findInvitation(
   return FIND_INVITATION.first(db, { digest, email, now });
 }
 
-const DELETE = statement<{ id: string; customerId: string }>(
-  'delete from invitations where id = :id and customer_id = :customerId',
+type DeletedInvitation = Pick<InvitationRow, 'id' | 'email'>;
+
+const DELETE = statement<{ id: string; customerId: string }, DeletedInvitation>(
+  'delete from invitations where id = :id and customer_id = :customerId returning id, email',
 );
 
-/** @returns false when the organization has no such invitation any more */
-export async function deleteInvitation(tx: Tx, id: string, customerId: string): Promise<boolean> {
-  return (await DELETE.run(tx, { id, customerId })) > 0;
+/** @returns null when the organization has no such invitation any more */
+export function deleteInvitation(tx: Tx, id: string, customerId: string): Promise<DeletedInvitation | null> {
+  return DELETE.first(tx, { id, customerId });
 }

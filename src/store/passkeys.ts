@@ -87,13 +87,15 @@ export async function usePasskey(tx: Tx, id: string, use: PasskeyUse): Promise<b
   return (await USE.run(tx, { ...use, id, backedUp: use.backedUp ? 1 : 0 })) > 0;
 }
 
-const DELETE = statement<{ id: string; userId: string }>(
-  'delete from passkeys where id = :id and user_id = :userId',
+type DeletedPasskey = Pick<PasskeyRow, 'id' | 'name'>;
+
+const DELETE = statement<{ id: string; userId: string }, DeletedPasskey>(
+  'delete from passkeys where id = :id and user_id = :userId returning id, name',
 );
 
-/** @returns false when the user has no such passkey */
-export async function deletePasskey(tx: Tx, id: string, userId: string): Promise<boolean> {
-  return (await DELETE.run(tx, { id, userId })) > 0;
+/** @returns null when the user has no such passkey */
+export function deletePasskey(tx: Tx, id: string, userId: string): Promise<DeletedPasskey | null> {
+  return DELETE.first(tx, { id, userId });
 }
 
 const INSERT_CHALLENGE = statement<UsedChallengesTable>(

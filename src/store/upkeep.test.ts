@@ -34,7 +34,13 @@ it('upkeep prunes what is too old, scrubs, survives failures and stops when told
           return true;
         },
       };
-      const options = { store: watched, clock: () => 1_101, signal: abort.signal, keepLog: 1_000 };
+      const options = {
+        store: watched,
+        clock: () => 1_101,
+        signal: abort.signal,
+        keepLog: 1_000,
+        keepAudit: 1_000,
+      };
       await startUpkeep({ ...options, onError: (error) => faults.push(error) });
       assert.partialDeepStrictEqual(await store.changes.bounds(), { oldest: 2_501, head: 2_501 });
       assert.equal(faults.length, 0);

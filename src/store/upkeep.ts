@@ -1,5 +1,6 @@
 import { LIMITS } from '../base/limits.ts';
 import type { Clock } from '../base/time.ts';
+import { openAuditRetention } from './audit-retention.ts';
 import { retireAbandoned } from './dataset-changes.ts';
 import { deleteRetiredParts, hasRetiredParts } from './datasets.ts';
 import { eraseSuperseded, isErasureDue, pruneLog } from './log/change-log.ts';
@@ -16,6 +17,8 @@ const ROUND_MS = 1_000;
 const SCRUB_MS = 4_000;
 /** Milliseconds between two prunings of the log. */
 const PRUNE_MS = 60_000;
+/** Milliseconds between two prunings of the audit log, which goes through all customers. */
+const AUDIT_MS = 600_000;
 /** Changes that one unit of work prunes or examines. */
 const PRUNE_LIMIT = 1_000;
 const ERASE_LIMIT = 500;
@@ -44,6 +47,8 @@ interface UpkeepOptions {
   readonly signal: AbortSignal;
   /** Milliseconds that the log is kept; longer where the fan-out lags. A follower that is further behind reads a snapshot. */
   readonly keepLog: number;
+  /** Milliseconds that rows of the audit log are kept. */
+  readonly keepAudit: number;
   /** Called after a round that failed. The loop retries it. */
   readonly onError?: (error: unknown) => void;
 }
@@ -52,7 +57,10 @@ interface UpkeepOptions {
  * Erases, scrubs and prunes until aborted: a payload that was replaced or deleted is gone from log, histories that do not keep it, and
  * files within ten seconds, most of which are for the fan-out. Resolves when it has stopped; never rejects.
  */
-export async function startUpkeep({ store, clock, signal, keepLog, onError }: UpkeepOptions): Promise<void> {
+export async function startUpkeep(options: UpkeepOptions): Promise<void> {
+  const { store, clock, signal, keepLog, keepAudit, onError } = options;
+  const isAuditDue = createInterval(AUDIT_MS);
+  const pruneAudit = openAuditRetention(store);
   const isPruneDue = createInterval(PRUNE_MS);
   const isScrubDue = createInterval(SCRUB_MS);
   const pass = async (): Promise<number> => {
@@ -63,6 +71,7 @@ export async function startUpkeep({ store, clock, signal, keepLog, onError }: Up
       await pruneTelemetry(store, clock(), signal);
       await store.write((tx) => retireAbandoned(tx, clock() - KEEP_IMPORTS, clock()));
     }
+    if (isAuditDue()) await pruneAudit({ now: clock(), keep: keepAudit, signal });
     await deleteRetired(store, signal);
     if (await isErasureDue(store.read)) {
       await inUnits(signal, ERASE_LIMIT, () => store.write((tx) => eraseSuperseded(tx, ERASE_LIMIT)));

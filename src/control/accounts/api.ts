@@ -14,6 +14,7 @@ import {
 import { arrayOf, resourceSchema, TIME } from '../../protocol/input/schema.ts';
 import { BOOLEAN, optional, parsedOf, required, shape } from '../../protocol/input/shape.ts';
 import type { ApiDeps } from '../api-deps.ts';
+import type { HasRefusals } from '../audit/refusals.ts';
 import {
   ACCOUNT_DELETION,
   currentUser,
@@ -178,7 +179,7 @@ const SIGN_IN_ROUTES = describeRoutes('Sign-in', 'session', {
   },
 });
 
-export function signInRoutes(app: FastifyInstance, deps: ApiDeps): void {
+export function signInRoutes(app: FastifyInstance, deps: ApiDeps & HasRefusals): void {
   app.post('/auth/sign_in', SIGN_IN_ROUTES.signIn, async (request, reply) => {
     const { email } = SIGN_IN.parse(jsonBody(request), undefined);
     // Nothing here reads whether the address has an account.
@@ -195,7 +196,7 @@ export function signInRoutes(app: FastifyInstance, deps: ApiDeps): void {
     const flow = given ?? signInCookie(request, publicUrl, 'flow', FLOW_FORM);
     const browser = signInCookie(request, publicUrl, 'browser', FLOW_FORM);
     const session = await verifyWithin(deps, request, proof.email, flow, () =>
-      signInByCode(deps, { ...proof, flow, ...(cookie && { browser }) }),
+      signInByCode(deps, { ...proof, flow, requestId: request.id, ...(cookie && { browser }) }),
     );
     const answer = await answerSession(deps, reply, session, cookie);
     if (session.browser !== null) setCookie(reply, publicUrl, 'browser', session.browser, BROWSER_SECONDS);

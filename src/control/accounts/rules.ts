@@ -23,10 +23,12 @@ import {
   type UserWithCounts,
   updateTier,
 } from '../../store/accounts.ts';
+import { forgetInvited } from '../../store/audit.ts';
 import { markWork } from '../../store/engine/signals.ts';
 import { countOtherOwners, membershipsOf } from '../../store/organizations.ts';
 import type { Db, Tx } from '../../store/store.ts';
 import { closeWebhooks, pauseWebhooksAbove } from '../../store/webhooks/webhooks.ts';
+import { audited, auditFor, BY_OPERATOR, byActor } from '../audit/actions.ts';
 import type { HasClock, HasIds, HasStore } from '../deps.ts';
 import { endWhatUserMade } from './membership.ts';
 import type { HasSessions, NewSession } from './sessions.ts';
@@ -139,7 +141,9 @@ export async function setTier(
     if (found === null) return null;
     await lockCustomer(tx, found.id);
     await updateTier(tx, found.id, tier);
-    await pauseWebhooksAbove(tx, found.id, TIERS[tier].webhooks, clock());
+    const now = clock();
+    await pauseWebhooksAbove(tx, found.id, TIERS[tier].webhooks, now);
+    await auditFor(tx, found.id, BY_OPERATOR, now, 'operator.tier', audited.account(found.id));
     return found;
   });
   if (user === null) throw notFound('User');
@@ -166,7 +170,7 @@ export async function issueToken(
 ): Promise<IssuedToken> {
   const user = await findUserByEmail(store.read, foldCase(email.trim()));
   if (user === null) throw notFound('User');
-  const session = await store.write((tx) => sessions.begin(tx, user.id, 'cli'));
+  const session = await store.write((tx) => sessions.begin(tx, user.id, 'cli', null));
   return { token: await sessions.token(session), sessionId: session.sessionId, expiresAt: session.expiresAt };
 }
 
@@ -202,18 +206,40 @@ export async function listOwnSessions({ store, clock }: Deps, actor: SignedIn): 
 
 /** Signs out one session at once. @throws AppError 404 */
 export async function endOwnSession({ store, clock }: Deps, actor: SignedIn, id: string): Promise<void> {
-  const ended = await store.write((tx) => revokeSession(tx, id, actor.userId, clock()));
-  if (!ended) throw notFound('Session');
+  if (!(await endSession({ store, clock }, actor, id))) throw notFound('Session');
+}
+
+/** @returns false when there is none that counts */
+function endSession({ store, clock }: Deps, actor: SignedIn, id: string): Promise<boolean> {
+  const { userId } = actor;
+  return store.write(async (tx) => {
+    const now = clock();
+    const isEnded = await revokeSession(tx, id, userId, now);
+    // A session is the user's own matter, whichever organization it acts for.
+    if (isEnded) await auditFor(tx, userId, byActor(actor), now, 'session.ended', audited.session(id));
+    return isEnded;
+  });
 }
 
 /** Signs out the session of the request. */
-export async function signOut({ store, clock }: Deps, actor: SignedIn): Promise<void> {
-  await store.write((tx) => revokeSession(tx, actor.sessionId, actor.userId, clock()));
+export async function signOut(deps: Deps, actor: SignedIn): Promise<void> {
+  await endSession(deps, actor, actor.sessionId);
 }
 
 /** Signs out everywhere, the session of the request included. */
 export async function endOwnSessions({ store, clock }: Deps, actor: SignedIn): Promise<void> {
-  await store.write((tx) => revokeSessions(tx, actor.userId, clock()));
+  await store.write((tx) => endSessions(tx, actor.userId, byActor(actor), clock()));
+}
+
+async function endSessions(
+  tx: Tx,
+  userId: string,
+  by: ReturnType<typeof byActor>,
+  now: number,
+): Promise<number> {
+  const ended = await revokeSessions(tx, userId, now);
+  if (ended > 0) await auditFor(tx, userId, by, now, 'session.ended', audited.sessions(ended));
+  return ended;
 }
 
 /** For the operator: a user's sessions, newest first. @throws AppError 404 */
@@ -224,7 +250,7 @@ export async function sessionsOf({ store, clock }: Deps, email: string): Promise
 
 /** For the operator: signs a user out everywhere. @returns how many sessions ended. @throws AppError 404 */
 export async function endSessionsOf({ store, clock }: Deps, email: string): Promise<number> {
-  return store.write(async (tx) => revokeSessions(tx, await userIdOf(tx, email), clock()));
+  return store.write(async (tx) => endSessions(tx, await userIdOf(tx, email), BY_OPERATOR, clock()));
 }
 
 async function userIdOf(db: Db, email: string): Promise<string> {
@@ -259,7 +285,7 @@ export async function deleteOwnAccount(
     await lockCustomer(tx, userId);
     // Its name would be free again: the suspension could be ended so.
     if (await hasSuspendedNamespace(tx, userId)) throw namespaceSuspended();
-    await closeAccount(tx, userId, clock());
+    await closeAccount(tx, userId, byActor(actor), 'account.deleted', clock());
   });
 }
 
@@ -269,7 +295,7 @@ export async function deleteAccount({ store, clock }: HasStore & HasClock, email
     const user = await findUserByEmail(tx, foldCase(email.trim()));
     if (user === null) throw notFound('User');
     await lockCustomer(tx, user.id);
-    await closeAccount(tx, user.id, clock());
+    await closeAccount(tx, user.id, BY_OPERATOR, 'operator.user_deleted', clock());
   });
 }
 
@@ -277,14 +303,23 @@ export async function deleteAccount({ store, clock }: HasStore & HasClock, email
  * Deletes the user, with sessions, passkeys and memberships, what the user made in organizations, and the keys; closes the webhooks; and leaves the namespaces to later
  * units (`namespaces/deletion.ts`). Nothing that is left names a person.
  */
-async function closeAccount(tx: Tx, id: string, now: number): Promise<void> {
+async function closeAccount(
+  tx: Tx,
+  id: string,
+  by: ReturnType<typeof byActor>,
+  action: 'account.deleted' | 'operator.user_deleted',
+  now: number,
+): Promise<void> {
   for (const { customer_id: organization, role } of await membershipsOf(tx, id)) {
     await lockCustomer(tx, organization);
     if (role === 'owner' && (await countOtherOwners(tx, organization, id)) === 0) throw invalid(LAST_OWNER);
     await endWhatUserMade(tx, organization, id, now);
+    await auditFor(tx, organization, by, now, 'member.removed', audited.member(id));
   }
   await closeWebhooks(tx, id);
   await closeCustomer(tx, id);
+  await auditFor(tx, id, by, now, action, audited.account(id));
+  await forgetInvited(tx, id);
   await deleteUser(tx, id);
   markWork(tx, 'deletions');
   markWork(tx, 'credentials');

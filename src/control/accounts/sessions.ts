@@ -21,6 +21,7 @@ import {
 } from '../../store/accounts.ts';
 import { addJwtKey, findJwtKey, findJwtKeyOf, type JwtKeysTable } from '../../store/sign-in.ts';
 import type { Store, Tx } from '../../store/store.ts';
+import { audited, auditFor, BY_OPERATOR, byUser } from '../audit/actions.ts';
 
 /** Milliseconds between two updates of `last_used_at`. */
 const EVERY = 60_000;
@@ -235,7 +236,7 @@ export interface NewSession {
 
 interface Sessions {
   /** Begins a session in the unit of work that proved who the user is. It acts for the user's own customer. */
-  begin(tx: Tx, userId: string, method: SignInMethod): Promise<NewSession>;
+  begin(tx: Tx, userId: string, method: SignInMethod, requestId: string | null): Promise<NewSession>;
   /** The JWT of a session, once its unit of work is committed. It is not stored. */
   token(session: NewSession): Promise<string>;
   /** Returns null for a JWT that is forged, expired, signed out, or of a deleted user. */
@@ -266,7 +267,7 @@ export function openSessions({ store, clock, newId }: SessionDeps, secret: Uint8
     () => {},
   );
   return {
-    async begin(tx, userId, method) {
+    async begin(tx, userId, method, requestId) {
       const issuedAt = clock();
       const sessionId = newId();
       // A JWT has whole seconds.
@@ -282,6 +283,8 @@ export function openSessions({ store, clock, newId }: SessionDeps, secret: Uint8
         revoked_at: null,
         method,
       });
+      const by = method === 'cli' ? BY_OPERATOR : byUser(userId, requestId);
+      await auditFor(tx, userId, by, issuedAt, 'sign_in.done', audited.session(sessionId));
       return { sessionId, userId, issuedAt, expiresAt };
     },
     token: (session) => signer.sign(session, session.issuedAt),

@@ -14,6 +14,7 @@ import {
   type SignInCodesTable,
 } from '../../store/sign-in.ts';
 import type { Store, Tx } from '../../store/store.ts';
+import type { HasRefusals } from '../audit/refusals.ts';
 import type { HasClock, HasIds, HasStore } from '../deps.ts';
 import type { HasSessions, NewSession } from './sessions.ts';
 
@@ -162,7 +163,7 @@ function newCode(random: CodeDeps['random']): string {
   return String(number).padStart(DIGITS, '0');
 }
 
-type VerifyDeps = HasStore & HasClock & HasIds & HasSessions & HasCodes;
+type VerifyDeps = HasStore & HasClock & HasIds & HasSessions & HasCodes & HasRefusals;
 
 /** What a sign-in by code presents. */
 interface CodeSignIn {
@@ -172,6 +173,7 @@ interface CodeSignIn {
   readonly flow: string | null;
   /** The browser's secret, which may be null, when the session becomes a cookie; undefined: a program. */
   readonly browser?: string | null;
+  readonly requestId: string;
 }
 
 /** A session that a code began. `browser`: the secret for the browser's cookie; null for a program. */
@@ -186,16 +188,19 @@ interface CodeSession extends NewSession {
  */
 export async function signInByCode(
   deps: VerifyDeps,
-  { email, code, flow, browser }: CodeSignIn,
+  { email, code, flow, browser, requestId }: CodeSignIn,
 ): Promise<CodeSession> {
   const session = await deps.store.write(async (tx) => {
     // Returned, not thrown: the unit must commit, so that the try counts.
     if (!(await deps.codes.use(tx, email, code, flow))) return null;
-    const begun = await deps.sessions.begin(tx, await userOf(tx, deps, email), 'code');
+    const begun = await deps.sessions.begin(tx, await userOf(tx, deps, email), 'code', requestId);
     const kept = browser === undefined ? null : await deps.codes.remember(tx, email, begun.userId, browser);
     return { ...begun, browser: kept };
   });
-  if (session === null) throw unauthenticated('Code is not valid');
+  if (session === null) {
+    deps.refusals.signInFailed({ email }, requestId);
+    throw unauthenticated('Code is not valid');
+  }
   return session;
 }
 

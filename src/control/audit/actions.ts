@@ -1,12 +1,15 @@
 /** How use cases write the audit log: one row in the unit of each action. */
 import type { Actor } from '../../http/actor.ts';
-import type { AuditAction, AuditActorKind, AuditObjectKind } from '../../protocol/audit.ts';
+import type { AuditAction, AuditObjectKind } from '../../protocol/audit.ts';
 import type { ApiKeyRow } from '../../store/api-keys.ts';
-import { addAuditRow, type NewAuditRow } from '../../store/audit.ts';
+import { addAuditRow, addAuditRows, type NewAuditRow } from '../../store/audit.ts';
 import type { NamespaceRow } from '../../store/namespaces.ts';
+import type { InvitationRow, OrganizationRow } from '../../store/organizations.ts';
+import type { PasskeyRow } from '../../store/passkeys.ts';
 import type { QueryTokenRow } from '../../store/query-tokens.ts';
 import type { RecordsTable } from '../../store/records.ts';
 import type { Tx } from '../../store/store.ts';
+import type { WebhookRow } from '../../store/webhooks/webhooks.ts';
 
 type ObjectColumns = Pick<NewAuditRow, 'object_kind' | 'object_id' | 'object_name' | 'namespace' | 'count'>;
 
@@ -50,10 +53,47 @@ export const audited = {
     objectOf('api_key', id, { object_name: name }),
   queryToken: ({ id, name }: Pick<QueryTokenRow, 'id' | 'name'>, namespace: string): AuditObject =>
     objectOf('query_token', id, { object_name: name, namespace }),
+  webhook: ({ id, name }: Pick<WebhookRow, 'id' | 'name'>): AuditObject =>
+    objectOf('webhook', id, { object_name: name }),
+  session: (id: string): AuditObject => objectOf('session', id),
+  sessions: (count: number): AuditObject => objectOf('session', null, { count }),
+  passkey: ({ id, name }: Pick<PasskeyRow, 'id' | 'name'>): AuditObject =>
+    objectOf('passkey', id, { object_name: name }),
+  organization: ({ id, name }: Pick<OrganizationRow, 'id' | 'name'>): AuditObject =>
+    objectOf('organization', id, { object_name: name }),
+  /** The address is read from `users`, so that it is gone with the user. */
+  member: (userId: string): AuditObject => objectOf('member', userId),
+  invitation: ({ id, email }: Pick<InvitationRow, 'id' | 'email'>): AuditObject =>
+    objectOf('invitation', id, { object_name: email }),
+  account: (id: string): AuditObject => objectOf('account', id),
 } as const;
 
-/** Who acts where there is no `Actor`. */
-type Background = 'operator' | 'system';
+/** Who acts, as a row has it. */
+type AuditBy = Pick<NewAuditRow, 'request_id' | 'actor_kind' | 'actor_id' | 'actor_name'>;
+
+const NOBODY = { request_id: null, actor_id: null, actor_name: null } as const;
+
+/** Whoever runs the command line. */
+export const BY_OPERATOR: AuditBy = { ...NOBODY, actor_kind: 'operator' };
+
+/** The server itself. */
+export const BY_SYSTEM: AuditBy = { ...NOBODY, actor_kind: 'system' };
+
+/** A user who acts before there is a session. */
+export function byUser(id: string, requestId: string | null): AuditBy {
+  return { request_id: requestId, actor_kind: 'user', actor_id: id, actor_name: null };
+}
+
+/** Without key and user it is the operator, in the owner's name. */
+export function byActor({ apiKey, userId, requestId }: Actor): AuditBy {
+  if (apiKey === null && userId === null) return BY_OPERATOR;
+  return {
+    request_id: requestId,
+    actor_kind: apiKey === null ? 'user' : 'api_key',
+    actor_id: apiKey?.id ?? userId,
+    actor_name: apiKey?.name ?? null,
+  };
+}
 
 interface RecordFacts {
   /** `updated_at` of the record. */
@@ -72,14 +112,14 @@ export function audit(
   object: AuditObject,
   facts: RecordFacts = {},
 ): Promise<void> {
-  return addAuditRow(tx, rowOf(actor.customerId, actor, at, action, object, facts));
+  return addAuditRow(tx, rowOf(actor.customerId, byActor(actor), at, action, object, facts));
 }
 
-/** As `audit`, into the log of a customer that the actor does not act for. */
+/** As `audit`, into the log of a customer that nobody acts for. */
 export function auditFor(
   tx: Tx,
   customerId: string,
-  by: Actor | Background,
+  by: AuditBy,
   at: number,
   action: AuditAction,
   object: AuditObject,
@@ -88,38 +128,45 @@ export function auditFor(
   return addAuditRow(tx, rowOf(customerId, by, at, action, object, facts));
 }
 
-export function rowOf(
+/** One row of the server itself for each group of records that went in one unit, such as at their expiry. */
+export function auditExpiries(
+  tx: Tx,
+  at: number,
+  seq: number,
+  groups: readonly { readonly customerId: string; readonly object: AuditObject }[],
+): Promise<void> {
+  const rows = groups.map(({ customerId, object }) =>
+    rowOf(customerId, BY_SYSTEM, at, 'record.deleted', object, { seq }),
+  );
+  return addAuditRows(tx, rows);
+}
+
+function rowOf(
   customerId: string,
-  by: Actor | Background,
+  by: AuditBy,
   at: number,
   action: AuditAction,
   object: AuditObject,
   { before, after, seq }: RecordFacts,
 ): NewAuditRow {
-  const isBackground = typeof by === 'string';
-  const kind = isBackground ? by : kindOf(by);
+  const { request_id, actor_kind, actor_id, actor_name } = by;
+  const { object_kind, object_id, object_name, namespace, count } = object;
   return {
     customer_id: customerId,
     at,
-    request_id: isBackground ? null : by.requestId,
-    actor_kind: kind,
-    actor_id: isBackground ? null : (by.apiKey?.id ?? by.userId),
-    actor_name: isBackground ? null : (by.apiKey?.name ?? null),
+    request_id,
+    actor_kind,
+    actor_id,
+    actor_name,
     action,
     outcome: 'done',
-    object_kind: object.object_kind,
-    object_id: object.object_id,
-    object_name: object.object_name,
-    namespace: object.namespace,
-    count: object.count,
+    object_kind,
+    object_id,
+    object_name,
+    namespace,
+    count,
     tag_before: before ?? null,
     tag_after: after ?? null,
     seq: seq ?? null,
   };
-}
-
-/** Without key and user it is the operator, in the owner's name. */
-function kindOf({ apiKey, userId }: Actor): AuditActorKind {
-  if (apiKey !== null) return 'api_key';
-  return userId === null ? 'operator' : 'user';
 }

@@ -15,7 +15,8 @@ const DATA = Buffer.from('hello').toString('base64');
 async function rows(customer: Pick<Customer, 'get'>, query = ''): Promise<Json[]> {
   const { status, json } = await customer.get(`/audit${query}`);
   assert.equal(status, 200, JSON.stringify(json));
-  return json.audit;
+  // Each customer of these tests has signed in once.
+  return query === '' ? json.audit.filter(({ action }: Json) => action !== 'sign_in.done') : json.audit;
 }
 
 apiScenarios('Audit log', {
@@ -94,7 +95,7 @@ apiScenarios('Audit log', {
     assert.equal(await count(`?namespace=${other.name}`), 1);
     assert.equal(await count(`?key=R3.${name}.v1`), 1);
     assert.equal(await count('?since=2026-01-01T00:00:02Z&until=2026-01-01T00:00:04Z'), 2);
-    const all = await rows(customer);
+    const all = await rows(customer, '?limit=100');
     const paged: Json[] = [];
     for (let path: string | null = '/audit?limit=3'; path !== null; ) {
       const { json }: Json = await customer.get(path);

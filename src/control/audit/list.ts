@@ -26,7 +26,13 @@ import { arrayOf, resourceSchema, TIME } from '../../protocol/input/schema.ts';
 import { foldCase, isLabel } from '../../protocol/names/labels.ts';
 import { parseRecordKey } from '../../protocol/names/record-key.ts';
 import { findUserByEmail } from '../../store/accounts.ts';
-import { type AuditFilter, type AuditPosition, type AuditRow, readAuditPage } from '../../store/audit.ts';
+import {
+  type AuditFilter,
+  type AuditPosition,
+  type AuditRow,
+  DELETED_USER,
+  readAuditPage,
+} from '../../store/audit.ts';
 import type { Db } from '../../store/store.ts';
 import { normalizeEmail } from '../accounts/rules.ts';
 import type { HasStore } from '../deps.ts';
@@ -190,7 +196,7 @@ function actionPattern(text: string | undefined): string | null {
 /** Letters of the longest name: that of an API key, in characters of four octets, is shorter than a mail address. */
 const ACTOR_MAX = LIMITS.mailAddress;
 
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+export const UUID_FORM = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 async function actorFilter(
   db: Db,
@@ -201,7 +207,7 @@ async function actorFilter(
   if (text === '' || text.length > ACTOR_MAX) throw badParameter('actor', 'is not an actor');
   const kind = AUDIT_ACTORS.find((one) => one === text);
   if (kind !== undefined) return { ...none, actorKind: kind };
-  if (UUID.test(text)) return { ...none, actorId: text.toLowerCase() };
+  if (UUID_FORM.test(text)) return { ...none, actorId: text.toLowerCase() };
   const email = normalizeEmail(text);
   const user = email?.includes('@') === true ? await findUserByEmail(db, email) : null;
   return user === null ? { ...none, actorName: text } : { ...none, actorId: user.id };
@@ -253,14 +259,21 @@ export async function auditShower(
     actor: {
       kind: row.actor_kind,
       id: row.actor_id,
-      name: row.actor_kind === 'user' ? (row.actor_name ?? DELETED_USER) : row.actor_name,
+      // Without an id it is a sign-in that failed: nobody knows who it was.
+      name:
+        row.actor_kind === 'user' && row.actor_id !== null
+          ? (row.actor_name ?? DELETED_USER)
+          : row.actor_name,
     },
     action: row.action,
     outcome: row.outcome,
     object: {
       kind: row.object_kind,
       id: row.object_id,
-      name: row.object_kind === 'member' ? (row.object_name ?? DELETED_USER) : row.object_name,
+      name:
+        row.object_kind === 'member' && row.object_id !== null
+          ? (row.object_name ?? DELETED_USER)
+          : row.object_name,
       namespace: row.namespace,
       count: row.count,
     },
@@ -269,5 +282,3 @@ export async function auditShower(
     seq: row.seq === null ? null : positions.text(customerId, { seq: row.seq, at: row.at, epoch }),
   });
 }
-
-const DELETED_USER = 'deleted user';

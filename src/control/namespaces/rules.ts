@@ -23,7 +23,7 @@ import {
 } from '../../store/namespaces.ts';
 import { findOwner } from '../../store/webhooks/fan-out.ts';
 import { holdCustomer } from '../accounts/membership.ts';
-import { audit, audited, auditFor } from '../audit/actions.ts';
+import { audit, audited, auditFor, BY_OPERATOR } from '../audit/actions.ts';
 import type { HasClock, HasIds, HasStore, HasUnit } from '../deps.ts';
 import { type HasHistoryKeys, switchHistory } from '../history/keep.ts';
 
@@ -299,7 +299,7 @@ function setFlags(
   return store.write(async (tx) => {
     const row = await setNamespaceFlags(tx, foldCase(name), flags, now);
     if (row === null) throw notFound('Namespace');
-    await auditFor(tx, row.customer_id, 'operator', now, action, audited.namespace(row));
+    await auditFor(tx, row.customer_id, BY_OPERATOR, now, action, audited.namespace(row));
     await appendChanges(tx, [namespaceChange(row)], now);
     return namespaceResource(row);
   });

@@ -19,6 +19,7 @@ import {
   putInvitation,
 } from '../../store/organizations.ts';
 import { normalizeEmail } from '../accounts/rules.ts';
+import { audited, auditFor, byActor } from '../audit/actions.ts';
 import type { HasClock, HasIds, HasRandom, HasStore, HasUnit } from '../deps.ts';
 import {
   EMAIL_SCHEMA,
@@ -108,6 +109,7 @@ export async function invite(deps: InviteDeps, actor: SignedIn, id: string, body
     await putInvitation(tx, row);
     const waiting = await listInvitations(tx, id, now);
     requireRoom(members.length + waiting.length - 1);
+    await auditFor(tx, id, byActor(actor), now, 'member.invited', audited.invitation(row));
     return invitationResource(row);
   });
   deps.sendInvitation({ to: email, organization: name, token });
@@ -136,7 +138,7 @@ export async function listOrganizationInvitations(
 
 /** @throws AppError 403 for a user who is no owner, 404 */
 export async function withdrawInvitation(
-  { store }: HasStore,
+  { store, clock }: HasStore & HasClock,
   actor: SignedIn,
   id: string,
   invitationId: string,
@@ -144,7 +146,9 @@ export async function withdrawInvitation(
   const { userId } = actor;
   await store.write(async (tx) => {
     await lockAsOwner(tx, id, userId);
-    if (!(await deleteInvitation(tx, invitationId, id))) throw notFound('Invitation');
+    const deleted = await deleteInvitation(tx, invitationId, id);
+    if (deleted === null) throw notFound('Invitation');
+    await auditFor(tx, id, byActor(actor), clock(), 'member.removed', audited.invitation(deleted));
   });
 }
 
@@ -170,9 +174,10 @@ export async function acceptInvitation(
       if (!(await lockCustomer(tx, customer))) throw notFound('Invitation');
     }
     // It may have been accepted or withdrawn until the row of the organization was held.
-    if (!(await deleteInvitation(tx, id, customer_id))) throw notFound('Invitation');
+    if ((await deleteInvitation(tx, id, customer_id)) === null) throw notFound('Invitation');
     await requireRoomOf(tx, userId);
     await insertMember(tx, { customer_id, user_id: userId, role, created_at: now });
+    await auditFor(tx, customer_id, byActor(actor), now, 'member.joined', audited.member(userId));
     return organizationResource(await memberOf(tx, customer_id, userId));
   });
 }

@@ -38,6 +38,7 @@ import {
 import type { Db, Tx } from '../../store/store.ts';
 import { closeWebhooks, pauseWebhooksAbove } from '../../store/webhooks/webhooks.ts';
 import { endWhatUserMade, holdCustomer } from '../accounts/membership.ts';
+import { audited, auditFor, BY_OPERATOR, byActor } from '../audit/actions.ts';
 import type { HasClock, HasIds, HasStore, HasUnit } from '../deps.ts';
 
 export type OrganizationResource = ReturnType<typeof organizationResource>;
@@ -133,6 +134,8 @@ export async function createOrganization(
     await holdCustomer(tx, userId);
     await requireRoomOf(tx, userId);
     await insertOrganization(tx, row, userId);
+    const object = audited.organization(row);
+    await auditFor(tx, row.id, byActor(actor), row.created_at, 'organization.created', object);
     return organizationResource({ ...row, role: 'owner', members_count: 1 });
   });
 }
@@ -157,7 +160,7 @@ export async function getOrganization({ store }: HasStore, actor: SignedIn, id: 
 
 /** @throws AppError 403 for a user who is no owner, 404, 422 */
 export async function patchOrganization(
-  { store }: HasStore,
+  { store, clock }: HasStore & HasClock,
   actor: SignedIn,
   id: string,
   body: JsonObject,
@@ -167,6 +170,8 @@ export async function patchOrganization(
   return store.write(async (tx) => {
     const row = await lockAsOwner(tx, id, userId);
     await renameOrganization(tx, id, name);
+    const object = audited.organization({ id, name });
+    await auditFor(tx, id, byActor(actor), clock(), 'organization.changed', object);
     return organizationResource({ ...row, name });
   });
 }
@@ -207,7 +212,7 @@ export async function listOrganizationMembers({ store }: HasStore, actor: Signed
 
 /** @throws AppError 403 for a user who is no owner, 404, 422 for faults or the last owner */
 export async function patchMember(
-  { store }: HasStore,
+  { store, clock }: HasStore & HasClock,
   actor: SignedIn,
   id: string,
   memberId: string,
@@ -221,6 +226,7 @@ export async function patchMember(
     if (member === null) throw notFound('Member');
     if (role !== 'owner') await requireOtherOwner(tx, id, member);
     await setMemberRole(tx, id, memberId, role);
+    await auditFor(tx, id, byActor(actor), clock(), 'member.changed', audited.member(memberId));
     return memberResource({ ...member, role });
   });
 }
@@ -249,6 +255,7 @@ export async function removeMember(
     const now = clock();
     await endWhatUserMade(tx, id, memberId, now);
     await deleteMember(tx, id, memberId, now);
+    await auditFor(tx, id, byActor(actor), now, 'member.removed', audited.member(memberId));
   });
 }
 
@@ -262,14 +269,21 @@ async function requireOtherOwner(tx: Tx, id: string, member: MemberRow): Promise
  * its namespaces and at last itself (`namespaces/deletion.ts`), as with the account of a user.
  * @throws AppError 403 for a user who is no owner, or with a suspended namespace; 404
  */
-export async function deleteOrganization({ store }: HasStore, actor: SignedIn, id: string): Promise<void> {
+export async function deleteOrganization(
+  { store, clock }: HasStore & HasClock,
+  actor: SignedIn,
+  id: string,
+): Promise<void> {
   const { userId } = actor;
   await store.write(async (tx) => {
-    await lockAsOwner(tx, id, userId);
+    const organization = await lockAsOwner(tx, id, userId);
     // Its name would be free again: the suspension could be ended so.
     if (await hasSuspendedNamespace(tx, id)) throw namespaceSuspended();
     await closeWebhooks(tx, id);
     await closeCustomer(tx, id);
+    // The log of the organization goes with it.
+    const object = audited.organization(organization);
+    await auditFor(tx, userId, byActor(actor), clock(), 'organization.deleted', object);
     markWork(tx, 'deletions');
     markWork(tx, 'credentials');
   });
@@ -299,10 +313,12 @@ export async function setOrganizationTier(
   tier: Tier,
 ): Promise<void> {
   await store.write(async (tx) => {
-    const all = await allOrganizations(tx, id);
-    if (all.length === 0) throw notFound('Organization');
+    const [organization] = await allOrganizations(tx, id);
+    if (organization === undefined) throw notFound('Organization');
     await lockCustomer(tx, id);
     await updateTier(tx, id, tier);
-    await pauseWebhooksAbove(tx, id, TIERS[tier].webhooks, clock());
+    const now = clock();
+    await pauseWebhooksAbove(tx, id, TIERS[tier].webhooks, now);
+    await auditFor(tx, id, BY_OPERATOR, now, 'operator.tier', audited.organization(organization));
   });
 }

@@ -8,6 +8,7 @@ import { arrayOf, type Schema } from '../../protocol/input/schema.ts';
 import { answerSession, SIGNED_IN_SCHEMA } from '../accounts/api.ts';
 import { addressBudgets, failureBudgets, slowingFailures, takeAll } from '../accounts/sign-in-budgets.ts';
 import type { ApiDeps } from '../api-deps.ts';
+import type { HasRefusals } from '../audit/refusals.ts';
 import { runOnce } from '../unit.ts';
 import {
   addPasskey,
@@ -126,7 +127,7 @@ const ROUTES = describeRoutes('Passkeys', 'session', {
   },
 });
 
-export function passkeyRoutes(app: FastifyInstance, deps: ApiDeps): void {
+export function passkeyRoutes(app: FastifyInstance, deps: ApiDeps & HasRefusals): void {
   app.post('/passkeys/options', ROUTES.creationOptions, async (request) => {
     await takeAll(deps, addressBudgets(request, 'passkeyOptions'));
     return passkeyCreationOptions(deps, userOf(request));
@@ -144,7 +145,7 @@ export function passkeyRoutes(app: FastifyInstance, deps: ApiDeps): void {
   signInRoutes(app, deps);
 }
 
-function signInRoutes(app: FastifyInstance, deps: ApiDeps): void {
+function signInRoutes(app: FastifyInstance, deps: ApiDeps & HasRefusals): void {
   app.post('/auth/passkeys/options', ROUTES.requestOptions, async (request) => {
     await takeAll(deps, addressBudgets(request, 'passkeyOptions'));
     return passkeySignInOptions(deps);
@@ -154,7 +155,9 @@ function signInRoutes(app: FastifyInstance, deps: ApiDeps): void {
     const { response, cookie = false } = PASSKEY_SIGN_IN.parse(jsonBody(request), {});
     if (cookie) refuseForeignPage(request, deps.publicUrl());
     const session = await slowingFailures(deps, failureBudgets(request), () =>
-      signInWithPasskey(deps, response, (tx, userId) => deps.sessions.begin(tx, userId, 'passkey')),
+      signInWithPasskey(deps, response, request.id, (tx, userId) =>
+        deps.sessions.begin(tx, userId, 'passkey', request.id),
+      ),
     );
     return answerSession(deps, reply, session, cookie);
   });

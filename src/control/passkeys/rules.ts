@@ -22,6 +22,8 @@ import {
 } from '../../store/passkeys.ts';
 import type { Tx } from '../../store/store.ts';
 import { holdCustomer } from '../accounts/membership.ts';
+import { audited, auditFor, byActor } from '../audit/actions.ts';
+import type { HasRefusals } from '../audit/refusals.ts';
 import type { HasClock, HasIds, HasStore, HasUnit } from '../deps.ts';
 import { CHALLENGE_LIFE, type CheckedChallenge, useChallenge } from './challenges.ts';
 import {
@@ -127,9 +129,17 @@ export async function listOwnPasskeys({ store }: HasStore, actor: SignedIn): Pro
 }
 
 /** Any passkey may be removed: a code by mail is always a way in. @throws AppError 404 */
-export async function deleteOwnPasskey({ store }: HasStore, actor: SignedIn, id: string): Promise<void> {
+export async function deleteOwnPasskey(
+  { store, clock }: HasStore & HasClock,
+  actor: SignedIn,
+  id: string,
+): Promise<void> {
   const { userId } = actor;
-  if (!(await store.write((tx) => deletePasskey(tx, id, userId)))) throw notFound('Passkey');
+  await store.write(async (tx) => {
+    const deleted = await deletePasskey(tx, id, userId);
+    if (deleted === null) throw notFound('Passkey');
+    await auditFor(tx, userId, byActor(actor), clock(), 'passkey.removed', audited.passkey(deleted));
+  });
 }
 
 type RegisterDeps = HasStore & HasClock & HasChallenges & HasRelyingParty;
@@ -201,17 +211,23 @@ export async function addPasskey(
     last_used_at: null,
     created_at: deps.clock(),
   };
-  return storePasskey(deps, row, challenge);
+  return storePasskey(deps, actor, row, challenge);
 }
 
 /** The value of the unit is the answer, also of a repeated POST. */
-function storePasskey(deps: HasUnit & HasClock, row: PasskeyRow, challenge: CheckedChallenge) {
+function storePasskey(
+  deps: HasUnit & HasClock,
+  actor: SignedIn,
+  row: PasskeyRow,
+  challenge: CheckedChallenge,
+) {
   return deps.unit(async (tx) => {
     // A user's own customer has the user's id: its row holds up what else the user adds.
     await holdCustomer(tx, row.user_id);
     requireRoom(await countPasskeys(tx, row.user_id));
     if (!(await useChallenge(tx, challenge, row.user_id, deps.clock()))) throw invalid(CHALLENGE_ENDED);
     if (!(await insertPasskey(tx, row))) throw invalid(REGISTERED);
+    await auditFor(tx, row.user_id, byActor(actor), row.created_at, 'passkey.added', audited.passkey(row));
     return passkeyResource(row);
   });
 }
@@ -227,7 +243,7 @@ function userHandle(userId: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(Buffer.from(userId.replaceAll('-', ''), 'hex'));
 }
 
-type SignInDeps = HasStore & HasClock & HasChallenges & HasRelyingParty;
+type SignInDeps = HasStore & HasClock & HasChallenges & HasRelyingParty & HasRefusals;
 
 /** One text for every fault of a response: it must not tell which passkeys exist. */
 const NOT_VALID = 'Passkey is not valid';
@@ -276,23 +292,34 @@ export async function passkeySignInOptions(
 export async function signInWithPasskey<T>(
   deps: SignInDeps,
   json: JsonObject,
+  requestId: string,
   begin: (tx: Tx, userId: string) => Promise<T>,
 ): Promise<T> {
   const response = readAuthentication(json);
-  const checked = response === null ? null : await check(deps, response);
+  const checked = response === null ? null : await check(deps, response, requestId);
   if (checked === null) throw unauthenticated(NOT_VALID);
   const { passkey, challenge, use } = checked;
-  return deps.store.write(async (tx) => {
-    const now = deps.clock();
-    const isFresh = await useChallenge(tx, challenge, passkey.user_id, now);
-    // The passkey may have been removed or used since it was read.
-    if (!isFresh || !(await usePasskey(tx, passkey.id, { ...use, at: now })))
-      throw unauthenticated(NOT_VALID);
-    return begin(tx, passkey.user_id);
-  });
+  try {
+    return await deps.store.write(async (tx) => {
+      const now = deps.clock();
+      const isFresh = await useChallenge(tx, challenge, passkey.user_id, now);
+      // The passkey may have been removed or used since it was read.
+      if (!isFresh || !(await usePasskey(tx, passkey.id, { ...use, at: now })))
+        throw unauthenticated(NOT_VALID);
+      return begin(tx, passkey.user_id);
+    });
+  } catch (error) {
+    const isRefused = error instanceof AppError && error.code === 'authentication_error';
+    if (isRefused) deps.refusals.signInFailed({ userId: passkey.user_id }, requestId);
+    throw error;
+  }
 }
 
-async function check(deps: SignInDeps, response: DiscoveredCredential): Promise<Checked | null> {
+async function check(
+  deps: SignInDeps,
+  response: DiscoveredCredential,
+  requestId: string,
+): Promise<Checked | null> {
   const clientData = readClientData(response.response.clientDataJSON);
   if (clientData === null || clientData.crossOrigin) return null;
   const challenge = deps.challenges.check(clientData.challenge, { kind: 'sign_in' });
@@ -302,7 +329,9 @@ async function check(deps: SignInDeps, response: DiscoveredCredential): Promise<
   // Verified also where there is no passkey: else the time of the answer would tell which credentials are registered.
   const signer = passkey ?? { ...NOBODY, credential_id: response.id };
   const use = await verifySignIn(response, signer, clientData.challenge, relyingParty(deps));
-  return passkey === null || use === null ? null : { passkey, challenge, use };
+  if (passkey === null) return null;
+  if (use === null) deps.refusals.signInFailed({ userId: passkey.user_id }, requestId);
+  return use && { passkey, challenge, use };
 }
 
 /** WebAuthn §7.2, step 6: the handle must be that of the passkey's user. */

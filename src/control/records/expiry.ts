@@ -3,6 +3,7 @@ import { appendChanges, type NewChange } from '../../store/log/change-log.ts';
 import { type DueRecord, deleteDue, lockDueRecords, lowerCounts, nextDue } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import { storeLoop } from '../../store/store-loop.ts';
+import { auditExpiries, audited } from '../audit/actions.ts';
 
 /** Records of one unit of work: it bounds how long other writers wait. */
 const SWEEP_LIMIT = 500;
@@ -29,8 +30,22 @@ export async function sweepExpired(store: Store, now: number, limit: number): Pr
     const counted = deleted.filter(({ closing }) => closing === 0);
     await lowerCounts(tx, 'customers', counted);
     await lowerCounts(tx, 'namespaces', counted);
-    if (deleted.length > 0) await appendChanges(tx, deleted.map(deletion), now);
+    if (deleted.length > 0) {
+      const seq = await appendChanges(tx, deleted.map(deletion), now);
+      await auditExpiries(tx, now, seq, groupsOf(counted));
+    }
     return deleted.length;
+  });
+}
+
+/** The records of each namespace. A single one is named. */
+function groupsOf(gone: readonly DueRecord[]) {
+  return [...Map.groupBy(gone, ({ namespace_id }) => namespace_id).values()].map((records) => {
+    const [first, second] = records;
+    const { customer_id: customerId, namespace } = first!;
+    const object =
+      second === undefined ? audited.record(first!, namespace) : audited.records(records.length, namespace);
+    return { customerId, object };
   });
 }
 

@@ -4,6 +4,7 @@ import type { DeliveryError, DeliveryEvent, DeliveryStatus } from '../../protoco
 import type { Tx } from '../../store/store.ts';
 import * as rows from '../../store/webhooks/dispatch.ts';
 import * as leases from '../../store/webhooks/dispatch.ts';
+import { audited, auditFor, BY_SYSTEM } from '../audit/actions.ts';
 import { countAttempt } from './hourly-attempts.ts';
 import type { AttemptResult } from './send-attempt.ts';
 
@@ -299,7 +300,7 @@ export async function settleAttempt(
     return { status: null, isDisabled: false, ended: begun.ended, next: begun.attempt };
   }
   if (decision.isDisabled) {
-    const failed = await disable(tx, hook.id, decision.failures, rules.now);
+    const failed = await disable(tx, hook, decision.failures, rules.now);
     return { status, isDisabled: true, ended: { failed, dropped: 0 }, next: null };
   }
   const changed = {
@@ -350,9 +351,12 @@ async function releaseLease(
   await leases.endLease(tx, { id: hook.id, now, next_due_at, ...stateAfter(hook, changed) });
 }
 
-async function disable(tx: Tx, id: string, failures: number, now: number): Promise<number> {
+async function disable(tx: Tx, hook: leases.HeldWebhook, failures: number, now: number): Promise<number> {
   const end = { status: 'failed', error: 'webhook_disabled' } as const;
-  const failed = await rows.endUnsent(tx, id, end, null);
-  await leases.disableWebhook(tx, id, failures, now);
+  const failed = await rows.endUnsent(tx, hook.id, end, null);
+  const disabled = await leases.disableWebhook(tx, hook.id, failures, now);
+  if (disabled !== null) {
+    await auditFor(tx, hook.customer_id, BY_SYSTEM, now, 'webhook.changed', audited.webhook(disabled));
+  }
   return failed;
 }

@@ -20,6 +20,7 @@ import {
   makeDue,
 } from '../../store/webhooks/deliveries.ts';
 import { updateWebhook } from '../../store/webhooks/webhooks.ts';
+import { audit, audited } from '../audit/actions.ts';
 import type { HasClock, HasStore, HasUnit } from '../deps.ts';
 import {
   DELIVERY_SCHEMA,
@@ -136,6 +137,7 @@ export async function redeliver(
       next_due_at: Math.min(webhook.next_due_at ?? now, now),
       rests_until: 0,
     });
+    await audit(tx, actor, now, 'webhook.redelivered', audited.webhook(webhook));
     return deliveryResource(due);
   });
 }

@@ -27,6 +27,7 @@ import {
   type WebhookUpdate,
 } from '../../store/webhooks/webhooks.ts';
 import { holdActor, makersFor } from '../accounts/membership.ts';
+import { audit, audited } from '../audit/actions.ts';
 import type { HasClock, HasIds, HasRandom, HasStore, HasUnit } from '../deps.ts';
 import { namespaceOfBody, testBody } from './events.ts';
 import {
@@ -98,6 +99,7 @@ export async function createWebhook(
       created_by: actor.userId,
     };
     await insertWebhook(tx, row);
+    await audit(tx, actor, now, 'webhook.created', audited.webhook(row));
     return { ...(await showWebhook(tx, actor, row)), ...shown };
   });
 }
@@ -143,15 +145,22 @@ export async function patchWebhook(
       ...(input.enabled === true && row.enabled === 0 && (await enable(tx, actor, id))),
       ...(input.enabled === false && (await disable(tx, id))),
     };
-    return showWebhook(tx, actor, await updateWebhook(tx, row, change));
+    const changed = await updateWebhook(tx, row, change);
+    await audit(tx, actor, deps.clock(), 'webhook.changed', audited.webhook(changed));
+    return showWebhook(tx, actor, changed);
   });
 }
 
 /** Closes a webhook at once. `loops.ts` deletes its history later. @throws AppError 404, 403 */
-export async function deleteWebhook({ store }: HasStore, actor: Actor, id: string): Promise<void> {
+export async function deleteWebhook(
+  { store, clock }: HasStore & HasClock,
+  actor: Actor,
+  id: string,
+): Promise<void> {
   await store.write(async (tx) => {
-    await lockAuthorized(tx, actor, id);
+    const row = await lockAuthorized(tx, actor, id);
     await closeWebhook(tx, id);
+    await audit(tx, actor, clock(), 'webhook.deleted', audited.webhook(row));
   });
 }
 
@@ -265,13 +274,14 @@ function makeSecrets(
 
 /** Replaces both secrets at once. Waiting deliveries are signed with the new one. @throws AppError 404, 403 */
 export async function regenerateSecrets(
-  deps: Pick<WebhookDeps, 'random' | 'encryption'> & HasUnit,
+  deps: Pick<WebhookDeps, 'random' | 'encryption' | 'clock'> & HasUnit,
   actor: Actor,
   id: string,
 ): Promise<WebhookResource & WebhookSecrets> {
   const { shown, stored } = makeSecrets(deps, id);
   return deps.unit(async (tx) => {
     const row = await lockAuthorized(tx, actor, id);
+    await audit(tx, actor, deps.clock(), 'webhook.secret_renewed', audited.webhook(row));
     return { ...(await showWebhook(tx, actor, await updateWebhook(tx, row, stored))), ...shown };
   });
 }
@@ -314,8 +324,9 @@ export async function sendTest(deps: Omit<WebhookDeps, 'random'> & HasUnit, acto
     next_attempt_at: null,
   };
   return deps.unit(async (tx) => {
-    await lockAuthorized(tx, actor, id);
+    const row = await lockAuthorized(tx, actor, id);
     await insertDelivery(tx, { ...delivery, body: null });
+    await audit(tx, actor, now, 'webhook.tested', audited.webhook(row));
     return deliveryResource(delivery);
   });
 }

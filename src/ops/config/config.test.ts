@@ -41,6 +41,7 @@ describe('loadConfig', () => {
       dnsRate: 200,
       demo: false,
       organizations: false,
+      auditDays: 90,
       billing: false,
       btc: false,
       datasets: false,

@@ -62,6 +62,8 @@ export interface Config {
   readonly dnsRate: number;
   readonly demo: boolean;
   readonly organizations: boolean;
+  /** Days that rows of the audit log are kept. */
+  readonly auditDays: number;
   readonly sync: boolean;
   readonly billing: boolean;
   readonly btc: boolean;
@@ -167,6 +169,7 @@ export function loadConfig(env: Environment, line: CommandLine = {}): Config {
     dnsRate: v.UQRP_DNS_RATE,
     demo: v.UQRP_DEMO,
     organizations: v.UQRP_ORGANIZATIONS,
+    auditDays: v.UQRP_AUDIT_DAYS,
     sync: v.UQRP_SYNC,
     billing: v.UQRP_BILLING,
     btc: v.UQRP_BTC,

@@ -1,6 +1,8 @@
+import { LIMITS } from '../../base/limits.ts';
 import { UDP_CHOICES } from '../../base/network/transport.ts';
 import {
   anyText,
+  auditDays,
   dnsLabel,
   keyDays,
   labels,
@@ -112,6 +114,12 @@ export const ENVIRONMENT = {
     fallback: 'off',
     meaning: 'Whether users can share what belongs to an organization',
     expects: SWITCH,
+  }),
+  UQRP_AUDIT_DAYS: variable({
+    parse: auditDays,
+    fallback: '90',
+    meaning: `Days that rows of the audit log are kept, 1 to ${LIMITS.auditDays}`,
+    expects: `a number from 1 to ${LIMITS.auditDays}`,
   }),
   UQRP_SYNC: variable({
     parse: onOff,

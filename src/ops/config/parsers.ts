@@ -55,6 +55,8 @@ export const rate = integer(0, RATE_MAX);
 /** A rollover of either key takes nine days or more, so a shorter life would leave no time between two. */
 export const keyDays = integer(KEY_DAYS_MIN, KEY_DAYS_MAX);
 
+export const auditDays = integer(1, LIMITS.auditDays);
+
 export function literalAddress(value: string): string | null {
   return isIP(value) === 0 ? null : value;
 }

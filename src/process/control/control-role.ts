@@ -252,6 +252,7 @@ export function openControlRole(options: ControlRoleOptions): ControlRole {
       clock,
       signal,
       keepLog: KEEP_LOG_MS,
+      keepAudit: config.auditDays * 86_400_000,
       onError: faultsOf('store.failing'),
     }),
     startDeletions({

@@ -110,15 +110,17 @@ export async function holdClaimed(tx: Tx, id: string, claim: string): Promise<He
   return HOLD_CLAIMED.first(tx, { id, claim });
 }
 
-const DISABLE = statement<{ id: string; failures: number; now: number }>(
+type Disabled = Pick<WebhookRow, 'id' | 'name'>;
+
+const DISABLE = statement<{ id: string; failures: number; now: number }, Disabled>(
   `update webhooks set enabled = 0, failure_count = :failures, rests_until = 0, claim = null, claimed_delivery = null,
     claimed_until = 0, served_at = :now, next_due_at = null, notice_due_at = :now, disabled_by = 'failures'
-  where id = :id`,
+  where id = :id returning id, name`,
 );
 
 /** Disables a webhook that this unit holds, and ends its lease. @param failures that it has now, in a row */
-export async function disableWebhook(tx: Tx, id: string, failures: number, now: number): Promise<void> {
-  await DISABLE.run(tx, { id, failures, now });
+export function disableWebhook(tx: Tx, id: string, failures: number, now: number): Promise<Disabled | null> {
+  return DISABLE.first(tx, { id, failures, now });
 }
 
 type Lease = Pick<
