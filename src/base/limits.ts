@@ -36,6 +36,7 @@ export const LIMITS = {
   historyVersions: 100, // of a record, kept by a namespace with history; its owner chooses
   historyDays: 365, // the same
   auditExamined: 5000, // rows of the audit log that a page looks through
+  auditExports: 8, // streamed at once in one process, one of a person
   auditRows: 100_000, // of a customer; above it the oldest go, those of records first
   auditDays: 400, // the longest UQRP_AUDIT_DAYS
   auditRefusalsPerHour: 60, // rows of a customer for requests that were refused, and as many for sign-ins that failed; then one with a count

@@ -42,12 +42,12 @@ describe('a streamed array', () => {
         .slice('/lines/'.length)
         .split(',')
         .map((n) => Array.from({ length: Number(n) }, () => ({})));
-      jsonLinesStream(batches, response, options).pipe(response);
+      jsonLinesStream(batches, response, { ...options, lines: 'records' }).pipe(response);
       return;
     }
     if (request.url === '/lines-handed-out') {
       response.setHeader('trailer', 'X-Record-Count');
-      jsonLinesStream(source.batches, response, options).pipe(response);
+      jsonLinesStream(source.batches, response, { ...options, lines: 'records' }).pipe(response);
       return;
     }
     if (request.url === '/handed-out') {

@@ -55,16 +55,17 @@ export function jsonArrayStream(
   return batchStream(arrayOctets(batches), response, options);
 }
 
-/** Names the trailer with the number of lines. An answer that was cut off has none. */
-export const LINES_TRAILER = 'X-Record-Count';
+/** Names of the trailer with the number of lines. An answer that was cut off has none. */
+export const LINES_TRAILERS = { records: 'X-Record-Count', rows: 'X-Row-Count' } as const;
 
 /** Streams JSON lines, and their number as a trailer (RFC 9110 §6.5). See `batchStream`. */
 export function jsonLinesStream(
   batches: Batches,
   response: ServerResponse,
-  options: StreamOptions,
+  options: StreamOptions & { readonly lines: keyof typeof LINES_TRAILERS },
 ): Readable {
-  const onDone = (lines: number): void => response.addTrailers({ [LINES_TRAILER]: String(lines) });
+  const trailer = LINES_TRAILERS[options.lines];
+  const onDone = (lines: number): void => response.addTrailers({ [trailer]: String(lines) });
   return batchStream(lineOctets(batches, onDone), response, options);
 }
 

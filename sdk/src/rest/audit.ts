@@ -5,6 +5,7 @@ import type {
   AuditOutcome,
 } from '../../../src/protocol/audit.ts';
 import type { CallOptions, Http } from './http/http.ts';
+import { readLines } from './http/lines.ts';
 import { Listing, type Page } from './http/pages.ts';
 
 export type { AuditAction, AuditActorKind, AuditObjectKind, AuditOutcome };
@@ -76,5 +77,22 @@ export class Audit {
       );
       return { items: body.audit, next: body.meta.next_cursor };
     });
+  }
+
+  /** All rows, newest first, read while they arrive. Throws when the answer was cut off. */
+  async *export(
+    filter: AuditFilter = {},
+    options: CallOptions = {},
+  ): AsyncGenerator<AuditRow, void, undefined> {
+    const headers = { accept: 'application/x-ndjson, application/json' };
+    const parts = {
+      method: 'GET',
+      path: '/audit/export',
+      query: { ...filter },
+      headers,
+      ...options,
+    } as const;
+    const response = await this.#http.open(parts);
+    for await (const line of readLines(response, options.signal)) yield line as AuditRow;
   }
 }

@@ -8,6 +8,8 @@ import {
   openWorld,
 } from '../../../test/support/http/world.ts';
 import { findRows } from '../../../test/support/store/rows.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { type AuditRow, addAuditRows } from '../../store/audit.ts';
 import { deleteClosed } from '../namespaces/deletion.ts';
 
 const DATA = Buffer.from('hello').toString('base64');
@@ -121,6 +123,67 @@ apiScenarios('Audit log', {
       400,
       'validation_error',
     );
+  },
+
+  'an export has every row, filters, and the number of lines as a trailer': async (store) => {
+    const world = await openWorld(store);
+    const customer = await world.customer();
+    const { name } = await customer.namespace();
+    const count = 2 * LIMITS.pageMax + 7;
+    const rows = Array.from({ length: count }, (_, i) => ({
+      ...(i % 2 === 0 ? { action: 'record.created' } : { action: 'record.changed' }),
+      at: world.now() + i,
+    }));
+    const [some] = await findRows(store.read, 'audit_log', { where: { customer_id: customer.id } });
+    await store.write((tx) =>
+      addAuditRows(
+        tx,
+        rows.map((row) => ({ ...some!, ...row }) as AuditRow),
+      ),
+    );
+    const ask = async (query: string) => {
+      const response = await world.app.inject({
+        url: `/api/v1/audit/export${query}`,
+        headers: { authorization: `Bearer ${customer.token}` },
+      });
+      assert.equal(response.statusCode, 200, response.body);
+      assert.equal(response.headers['content-type'], 'application/x-ndjson');
+      const lines = response.body.trimEnd().split('\n').filter(Boolean);
+      assert.equal(response.trailers['x-row-count'], String(lines.length));
+      return lines.map((line): Json => JSON.parse(line));
+    };
+    const all = await ask('');
+    // Beside them: the sign-in and the namespace.
+    assert.equal(all.length, count + 2);
+    assert.equal(new Set(all.map(({ id }) => id)).size, count + 2);
+    assert.ok(all.every(({ at }, i) => i === 0 || at <= all[i - 1].at));
+    const [first] = (await customer.get('/audit?limit=1')).json.audit;
+    assert.deepEqual({ ...all[0], seq: null }, { ...first, seq: null });
+    assert.equal((await ask('?action=record.changed')).length, Math.floor(count / 2));
+    assert.deepEqual(await ask(`?key=nothing.${name}.v1`), []);
+    assert.equal((await customer.get('/audit/export?limit=1')).status, 400);
+    const key = await customer.key();
+    assertFailure(await key.get('/audit/export'), 403, 'authorization_error');
+    await world.close();
+  },
+
+  'a page may have no rows and a next one: it looks through a bounded number': async (store) => {
+    const world = await openWorld(store);
+    const customer = await world.customer();
+    const [some] = await findRows(store.read, 'audit_log', { where: { customer_id: customer.id } });
+    const many = Array.from({ length: LIMITS.auditExamined + 1 }, (_, i) => ({
+      ...some!,
+      at: world.now() + 1 + i,
+      action: 'versions.read' as const,
+    }));
+    await store.write((tx) => addAuditRows(tx, many));
+    const first = await customer.get('/audit?action=sign_in.*');
+    assert.deepEqual(first.json.audit, []);
+    assert.equal(first.json.meta.has_more, true);
+    const next = await customer.get(`/audit?action=sign_in.*&cursor=${first.json.meta.next_cursor}`);
+    assert.equal(next.json.audit.length, 1);
+    assert.deepEqual(next.json.meta, { limit: 50, next_cursor: null, has_more: false });
+    await world.close();
   },
 
   'only owners read it, with a customer token, and only their own': async (store) => {

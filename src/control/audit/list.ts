@@ -241,6 +241,33 @@ export async function pageAudit(
   return { audit: page.rows.map(shown), meta: { limit, next_cursor: next, has_more: next !== null } };
 }
 
+/** All rows that pass the filters, newest first, in batches. @throws AppError as `pageAudit` */
+export async function exportAudit(
+  deps: AuditDeps,
+  actor: SignedIn,
+  query: QueryParameters,
+): Promise<AsyncGenerator<readonly AuditResource[], void, undefined>> {
+  requireOwner(actor);
+  const filter = await readAuditFilter(deps.store.read, readParameters(query, Object.keys(AUDIT_FILTERS)));
+  return auditBatches(deps, actor.customerId, filter);
+}
+
+/** At most a page of rows each, so that an export holds little while its client does not read. */
+export async function* auditBatches(
+  deps: AuditDeps,
+  customerId: string,
+  filter: AuditFilter,
+): AsyncGenerator<readonly AuditResource[], void, undefined> {
+  const shown = await auditShower(deps, customerId);
+  let after: AuditPosition | null = null;
+  do {
+    const options = { filter, after, limit: LIMITS.pageMax, examined: LIMITS.auditExamined };
+    const page = await readAuditPage(deps.store.read, customerId, options);
+    yield page.rows.map(shown);
+    after = page.next;
+  } while (after !== null);
+}
+
 function decodePosition(text: string, listing: unknown): AuditPosition | null {
   const { a: at, i: id } = decodeListingCursor(text, listing) ?? {};
   return Number.isSafeInteger(at) && typeof id === 'string' ? { at: at as number, id } : null;

@@ -13,7 +13,7 @@ import {
   type Batches,
   jsonArrayStream,
   jsonLinesStream,
-  LINES_TRAILER,
+  LINES_TRAILERS,
   type ListingReader,
   oneTickEach,
 } from '../../http/streams.ts';
@@ -204,12 +204,19 @@ export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
     reply.type('application/x-ndjson').header('content-disposition', `attachment; filename="${name}.jsonl"`);
     if (isHead) return sendHead(reply);
     // Trailers need chunks, which HTTP/1.0 does not have: Node refuses the header there.
-    if (request.raw.httpVersion !== '1.0') reply.header('trailer', LINES_TRAILER);
+    if (request.raw.httpVersion !== '1.0') reply.header('trailer', LINES_TRAILERS.records);
     const { timers } = deps;
     const times = { idleMs: LIMITS.listingIdleMs, totalMs: LIMITS.listingMs };
     const batches = at === null ? exportRecords(deps, actor, name) : exportAt(deps, actor, namespace, at);
     return reply.send(
-      jsonLinesStream(batches, reply.raw, { ...times, timers, tick, mayGoOn: renewalOf(request), reader }),
+      jsonLinesStream(batches, reply.raw, {
+        ...times,
+        timers,
+        tick,
+        mayGoOn: renewalOf(request),
+        reader,
+        lines: 'records',
+      }),
     );
   });
   app.get('/records/:id', ROUTES.get, async (request, reply) => {
@@ -247,7 +254,7 @@ export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
 }
 
 /** A HEAD without `Content-Length`, which would have to be that of the GET (RFC 9110 §8.6): its length is not known before it is sent. */
-function sendHead(reply: FastifyReply): FastifyReply {
+export function sendHead(reply: FastifyReply): FastifyReply {
   return reply.send(Readable.from([]));
 }
 
@@ -258,7 +265,12 @@ const WITHOUT_PLACE: ListingReader = { taken() {}, waits() {}, leave() {} };
  * While the server reads for it, it keeps its place; a client that is slow to take what was sent may have to give way.
  * @throws AppError 429
  */
-function readerIn(places: SharedPlaces, actor: Actor, { raw }: FastifyReply, clock: Clock): ListingReader {
+export function readerIn(
+  places: SharedPlaces,
+  actor: Actor,
+  { raw }: FastifyReply,
+  clock: Clock,
+): ListingReader {
   let takenAt: number | null = null;
   const place = places.enter(actor.personId, { since: () => takenAt, giveWay: () => raw.destroy() });
   if (place === null) {

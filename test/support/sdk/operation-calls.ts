@@ -67,6 +67,17 @@ export const CALLS: Readonly<Record<string, Call>> = {
         { limit: 1 },
       )
       .page(),
+  exportAudit: ({ audit }) =>
+    audit
+      .export({
+        since: AT,
+        until: AT,
+        actor: 'a@example.net',
+        action: 'record.*',
+        namespace: 'acme',
+        key: KEY,
+      })
+      .next(),
   listQueryLogs: ({ queryLogs }) =>
     queryLogs.list({ namespace: 'acme', status: 'hit', since: AT, until: AT }, { limit: 1 }).page(),
   streamQueryLogs: ({ queryLogs }) => queryLogs.stream({ namespace: 'acme', status: 'hit' }).next(),
