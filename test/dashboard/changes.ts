@@ -130,4 +130,20 @@ browserTest('changes', (get) => {
     await context.setOffline(false);
     await row(page, 'offline.acme.v1').getByText('written').waitFor();
   });
+
+  it('where changes are missing the page says so, and the records are read again', async () => {
+    const { page, origin } = get();
+    const { next } = (await ada.call('GET', '/changes')).body as { next: string };
+    const reset = `event: reset\nid: ${next}\ndata: {"reason":"too_old","cursor":"${next}"}\n\n`;
+    await page.route(
+      /\/changes\/stream/,
+      (route) => route.fulfill({ contentType: 'text/event-stream', body: reset }),
+      { times: 1 },
+    );
+    await page.goto(`${origin}/namespaces/acme`);
+    await page.waitForResponse(/\/records\?/);
+    await page.waitForResponse(/\/records\?/);
+    await page.getByRole('tab', { name: 'Changes' }).click();
+    await page.getByText('Older changes were left out here.').waitFor();
+  });
 });

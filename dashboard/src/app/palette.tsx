@@ -102,6 +102,7 @@ function useItems(onHelp: () => void): readonly Item[] {
   });
   return [
     ...NAV_LINKS.map(({ path, text }) => page(path, t(text), t('shell.kindPage'))),
+    page('/audit', t('audit.title'), t('shell.kindPage')),
     ...(namespaces.value ?? []).flatMap(({ name }) => [
       page(`/namespaces/${encodeURIComponent(name)}`, name, t('shell.kindNamespace')),
       page(

@@ -48,6 +48,11 @@ export const ROUTES: readonly Route[] = [
     load: async () => (await upkeepScreens()).ApiKeysScreen,
   },
   {
+    path: '/audit',
+    title: 'audit.title',
+    load: async () => (await upkeepScreens()).AuditScreen,
+  },
+  {
     path: '/datasets',
     title: 'datasets.title',
     load: async () => (await referenceScreens()).DatasetsScreen,

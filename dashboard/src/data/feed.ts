@@ -30,7 +30,8 @@ export interface FeedListener {
   readonly onGap: () => void;
 }
 
-export const FEED_ROWS = 500;
+/** Newer ones take their places. */
+const FEED_ROWS = 500;
 /** Milliseconds between attempts to learn the present end. */
 const START_AGAIN_MS = 5000;
 const FIRST: FeedState = { phase: 'off', error: null, changes: [], hasGap: false };

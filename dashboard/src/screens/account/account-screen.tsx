@@ -21,6 +21,15 @@ export function AccountScreen() {
       <div class="cards wide-cards">
         {meta?.features.passkeys === false ? null : <PasskeysCard />}
         <SessionsCard />
+        <section class="card stack" aria-labelledby="audit">
+          <h2 id="audit">{t('audit.title')}</h2>
+          <p>{t('audit.text')}</p>
+          <div class="actions">
+            <a class="button" href="/audit">
+              {t('audit.open')}
+            </a>
+          </div>
+        </section>
         <SettingsCard />
         <DeleteCard />
       </div>

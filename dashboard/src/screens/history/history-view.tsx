@@ -7,8 +7,8 @@ import {
 } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
 import { asOwn } from '../../data/own-writes.ts';
-import { invalidate, useResource } from '../../data/resource.ts';
-import { useAction } from '../../data/use-action.ts';
+import { invalidate } from '../../data/resource.ts';
+import { useListing } from '../../data/use-listing.ts';
 import { bytes, dateTime } from '../../format/format.ts';
 import { t } from '../../text/text.ts';
 import { Button } from '../../ui/button.tsx';
@@ -65,49 +65,44 @@ interface VersionListProps extends HistoryViewProps {
 }
 
 function VersionList({ namespace, of, record, onAsk }: VersionListProps) {
-  const key = `versions ${namespace.id} ${of}`;
-  const first = useResource(key, (signal) => list(namespace.id, of, signal).page(), { freshMs: 0 });
+  const { first, items, more, isReading, error } = useListing(`versions ${namespace.id} ${of}`, (signal) =>
+    api.namespaces.versions(namespace.id, of, { limit: PAGE, signal }),
+  );
   const seen = useRef(record?.etag);
   useEffect(() => {
     // Another value: the one before is a version now. What is open stays open meanwhile.
     if (seen.current !== record?.etag) first.again();
     seen.current = record?.etag;
   }, [record?.etag]);
-  const [more, setMore] = useState<{ of: string; items: readonly VersionResource[]; next: string | null }>();
-  const reading = useAction();
   if (first.state === 'loading') return <Loading />;
   if (first.state === 'failed') return <ErrorNote error={first.error} again={first.again} />;
-  const held = more?.of === key ? more : null;
-  const versions = [...first.value.items, ...(held?.items ?? [])];
-  const next = held === null ? first.value.next : held.next;
-  const readOlder = async (): Promise<void> => {
-    const page = await list(namespace.id, of).page(next);
-    setMore({ of: key, items: [...(held?.items ?? []), ...page.items], next: page.next });
-  };
   return (
     <>
       {first.error === undefined ? null : <ErrorNote error={first.error} again={first.again} />}
       {record === null ? <p class="note warn">{t('history.gone')}</p> : null}
-      {versions.length === 0 ? <p>{t('history.none')}</p> : null}
+      {items.length === 0 ? <p>{t('history.none')}</p> : null}
       <ol class="plain versions" aria-label={t('history.versions')}>
-        {versions.map((version, at) => (
+        {items.map((version, at) => (
           <VersionItem
             key={version.version}
             version={version}
-            before={versions[at + 1]?.version}
+            before={items[at + 1]?.version}
             record={record}
             onRestore={onAsk}
           />
         ))}
       </ol>
-      {reading.error === undefined ? null : <ErrorNote error={reading.error} />}
+      {error === undefined ? null : <ErrorNote error={error} />}
       <div class="actions">
-        {next === null ? null : (
-          <Button isBusy={reading.isBusy} onClick={() => reading.run(readOlder)}>
+        <a class="button" href={`/audit?key=${encodeURIComponent(of)}`}>
+          {t('history.who')}
+        </a>
+        {more === undefined ? null : (
+          <Button isBusy={isReading} onClick={more}>
             {t('history.older')}
           </Button>
         )}
-        {versions.some(({ valid_to }) => valid_to !== null) ? (
+        {items.some(({ valid_to }) => valid_to !== null) ? (
           <Button tone="danger" onClick={() => onAsk(null)}>
             {t('history.erase')}
           </Button>
@@ -133,10 +128,6 @@ function EraseDialog({ namespace, of, record, onClose }: Question) {
       <p>{t(record === null ? 'history.eraseGone' : 'history.eraseText', { key: of })}</p>
     </ConfirmDialog>
   );
-}
-
-function list(id: string, key: string, signal?: AbortSignal) {
-  return api.namespaces.versions(id, key, { limit: PAGE, signal });
 }
 
 interface VersionItemProps {

@@ -33,6 +33,7 @@ export function useLiveRecords(
   const latest = useRef({ filter, pages, of });
   latest.current = { filter, pages, of };
   const changed = useRef(new Set<string>());
+  const hasGap = useRef(false);
   const timer = useRef<ReturnType<typeof setTimeout> | null>(null);
   useEffect(
     () => () => {
@@ -48,8 +49,11 @@ export function useLiveRecords(
     const keys = changed.current;
     changed.current = new Set();
     const rows = now.rows.filter(({ key }) => keys.has(key));
-    if (rows.length < keys.size || rows.length > SINGLY) now.readAgain();
-    if (rows.length > SINGLY) return;
+    if (hasGap.current || rows.length < keys.size || rows.length > SINGLY) now.readAgain();
+    if (hasGap.current || rows.length > SINGLY) {
+      hasGap.current = false;
+      return;
+    }
     for (const { id } of rows) {
       try {
         latest.current.pages.noteRead(await api.records.get(id));
@@ -58,6 +62,13 @@ export function useLiveRecords(
         if (!(error instanceof ApiError)) return;
       }
     }
+  };
+
+  const readSoon = (): void => {
+    timer.current ??= setTimeout(() => {
+      timer.current = null;
+      void readChanged();
+    }, PAUSE_MS);
   };
 
   const onChanges = (changes: readonly ChangeResource[]): void => {
@@ -81,12 +92,13 @@ export function useLiveRecords(
       else if (row !== undefined || fits(key)) changed.current.add(key);
       if (event === 'record.upserted' && row !== undefined) invalidate(`record ${row.id}`);
     }
-    timer.current ??= setTimeout(() => {
-      timer.current = null;
-      void readChanged();
-    }, PAUSE_MS);
+    readSoon();
   };
-  useFeed(namespace, { onChanges, onGap: () => latest.current.pages.readAgain() });
+  const onGap = (): void => {
+    hasGap.current = true;
+    readSoon();
+  };
+  useFeed(namespace, { onChanges, onGap });
   return {
     marks: markedFor === of ? marks : NONE,
     forget: (key) =>
