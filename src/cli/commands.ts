@@ -1,5 +1,6 @@
 import { Argument, type Command, Option } from 'commander';
 import type { Clock } from '../base/time.ts';
+import type { AuditOptions } from './actions/audit.ts';
 import type { PutOptions } from './actions/put-input.ts';
 import { print } from './output.ts';
 import type { Signals } from './signals.ts';
@@ -164,6 +165,34 @@ export function addRecordCommands({ program, command, clock, json }: Builder): v
     .argument(...KEY)
     .addHelpText('after', examples('uqrp delete greeting.acme.v1'))
     .action(async (key: string) => (await loadRecords()).deleteRecordByKey(clock, key, json()));
+}
+
+/** Over REST with UQRP_TOKEN, or with --user from the store. */
+export function addAuditCommand({ program, command, clock, json }: Builder): void {
+  command(program, 'audit', 'show who did what to what belongs to an account, newest first')
+    .option('--since <time>', 'only at or after this time, or so long ago: 30m, 12h, 7d')
+    .option('--until <time>', 'only before this time, or so long ago')
+    .option('--actor <actor>', 'only of this actor: a kind, an id, a mail address or the name of an API key')
+    .option('--action <action>', "only this action, or a group such as 'record.*'")
+    .option('--namespace <name>', 'only in this namespace')
+    .option('--key <key>', 'only of the record with this key')
+    .option('--limit <rows>', 'rows at most (default: 100)')
+    .option(
+      '--user <email>',
+      'as the operator: from the store, kinds, actions and times of this account; the account sees that you looked',
+    )
+    .option('--names', 'with --user: ids and names too')
+    .option('--api <url>', 'REST server for UQRP_TOKEN (default: UQRP_HTTP_HOST and UQRP_HTTP_PORT)')
+    .addHelpText(
+      'after',
+      examples(
+        "UQRP_TOKEN=$TOKEN uqrp audit --since 1d --action 'record.*'",
+        'uqrp audit --user you@example.net --since 7d',
+      ),
+    )
+    .action(async (options: AuditOptions) =>
+      (await import('./actions/audit.ts')).showAudit(clock, options, json()),
+    );
 }
 
 export function addServerCommands({ program, command, clock, json, takeSignals }: Builder): void {

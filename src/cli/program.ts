@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { documentsFolder, programVersion } from '../ops/config/version.ts';
 import {
+  addAuditCommand,
   addCompletionCommand,
   addOrganizationCommands,
   addPeopleCommands,
@@ -70,6 +71,7 @@ export function buildProgram(options: ProgramOptions): Command {
   addRecordCommands(builder);
   addDataCommands(builder);
   addHistoryCommands(builder);
+  addAuditCommand(builder);
   addDatasetCommands(builder);
   addFeedCommands(builder);
   addQueryCommands(builder);

@@ -58,7 +58,7 @@ export function waitSeconds(wait: string | true | undefined): number | null {
   return seconds;
 }
 
-function durationSeconds(text: string, option = '--expires', shown = '30s, 5m, 1h or 7d'): number {
+export function durationSeconds(text: string, option = '--expires', shown = '30s, 5m, 1h or 7d'): number {
   const [, count, unit = ''] = /^([1-9]\d{0,9})([smhd])$/.exec(text) ?? [];
   if (count === undefined) {
     throw new UsageError(`${option} takes a number and a unit: ${shown}`);

@@ -11,6 +11,8 @@ import { findRows } from '../../../test/support/store/rows.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { type AuditRow, addAuditRows } from '../../store/audit.ts';
 import { deleteClosed } from '../namespaces/deletion.ts';
+import { customerActor } from '../namespaces/rules.ts';
+import { createRecord } from '../records/rules.ts';
 
 const DATA = Buffer.from('hello').toString('base64');
 
@@ -75,6 +77,25 @@ apiScenarios('Audit log', {
     assert.equal((await customer.post('/namespaces', { namespace: { name } })).status, 422);
     const actions = (await rows(customer)).map(({ action }) => action);
     assert.deepEqual(actions, ['record.created', 'namespace.created']);
+  },
+
+  'a unit that fails after its row leaves neither': async (store) => {
+    const world = await openWorld(store);
+    const customer = await world.customer();
+    const { name } = await customer.namespace();
+    const actor = (await customerActor(world.deps, customer.email))!;
+    const deps: typeof world.deps = {
+      ...world.deps,
+      unit: (work) =>
+        store.write(async (tx) => {
+          await work(tx);
+          throw new Error('the disk is full');
+        }),
+    };
+    await assert.rejects(createRecord(deps, actor, { key: `a.${name}.v1`, data: DATA }), /disk is full/);
+    assert.equal((await rows(customer)).length, 1);
+    assert.deepEqual((await customer.get('/records')).json, []);
+    await world.close();
   },
 
   'filters and pages': async (store) => {

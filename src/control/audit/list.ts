@@ -214,7 +214,8 @@ async function actorFilter(
 }
 
 export interface AuditDeps extends HasStore {
-  readonly positions: Positions;
+  /** Null: rows tell no place in the feed. */
+  readonly positions: Positions | null;
 }
 
 /** Newest first. @throws AppError 400 for the parameters, 403 for a member who is no owner */
@@ -306,6 +307,9 @@ export async function auditShower(
     },
     etag_before: row.tag_before === null ? null : recordTag(row.tag_before),
     etag_after: row.tag_after === null ? null : recordTag(row.tag_after),
-    seq: row.seq === null ? null : positions.text(customerId, { seq: row.seq, at: row.at, epoch }),
+    seq:
+      row.seq === null || positions === null
+        ? null
+        : positions.text(customerId, { seq: row.seq, at: row.at, epoch }),
   });
 }

@@ -87,7 +87,7 @@ const REQUESTS: Readonly<Record<string, (world: World) => Promise<readonly [Answ
   exportRecords: (world) => inNamespace(world, ({ path }, customer) => customer.get(`${path}/export`)),
   createRecord: (world) =>
     inNamespace(world, ({ key }, customer) =>
-      customer.post('/records', { record: { key: `b.${key}`, data: '' } }),
+      customer.post('/records', { record: { key: `b.${key}`, data: PAYLOAD } }),
     ),
   updateRecord: (world) => inNamespace(world, ({ record }, customer) => customer.patch(record, CHANGE)),
   deleteRecord: (world) => inNamespace(world, ({ record }, customer) => customer.del(record)),
@@ -103,7 +103,7 @@ const REQUESTS: Readonly<Record<string, (world: World) => Promise<readonly [Answ
     }),
   writeRecords: (world) =>
     inNamespace(world, ({ key }, customer) =>
-      customer.post('/records/bulk', { records: [{ key, data: '' }] }),
+      customer.post('/records/bulk', { records: [{ key, data: PAYLOAD }] }),
     ),
   undoWrite: (world) =>
     inNamespace(world, async ({ path, record }, customer) => {
@@ -178,6 +178,17 @@ const REQUESTS: Readonly<Record<string, (world: World) => Promise<readonly [Answ
     asCustomer(world, (customer) => customer.send('DELETE', '/me', { email: customer.email })),
 };
 
+const MARKER = 'a payload that nobody may find';
+const PAYLOAD = Buffer.from(MARKER).toString('base64');
+
+/** What an answer shows once. */
+function secretsIn(body: Readonly<Record<string, unknown>> | null): string[] {
+  return ['token', 'secret', 'signing_secret'].flatMap((name) => {
+    const value = body?.[name];
+    return typeof value === 'string' ? [value] : [];
+  });
+}
+
 const CHANGE = { record: { ttl_seconds: 9 } };
 
 type Someone = Awaited<ReturnType<World['customer']>>;
@@ -201,7 +212,7 @@ function inNamespace(world: World, run: (home: Home, customer: Someone) => Promi
   return asCustomer(world, async (customer) => {
     const { id, name } = await keepingNamespace(customer);
     const key = `a.${name}.v1`;
-    const record = await customer.record(key);
+    const record = await customer.record(key, { data: PAYLOAD });
     return run({ path: `/namespaces/${id}`, key, record: `/records/${record.id}` }, customer);
   });
 }
@@ -216,6 +227,7 @@ function withWebhook(world: World, run: (path: string, customer: Someone, id: st
 apiScenarios('the row of each request', {
   'is one, of the right action, in the right log, with the id of the request': async (store) => {
     const world = await openWorld(store);
+    const secrets: string[] = [];
     for (const [name, request] of Object.entries(REQUESTS)) {
       const [answer, customer] = await request(world);
       assert.ok(answer.status < 300, `${name}: ${answer.text}`);
@@ -227,7 +239,17 @@ apiScenarios('the row of each request', {
         name,
       );
       assert.notEqual(rows[0]!.object_kind, null, name);
+      secrets.push(...secretsIn(answer.json));
     }
+    const log = await findRows(store.read, 'audit_log');
+    const text = JSON.stringify(log);
+    secrets.push(...world.invitations.map(({ token }) => token));
+    assert.ok(secrets.length > 8);
+    for (const secret of [...secrets, PAYLOAD, MARKER, 'lightMyRequest', '127.0.0.1', 'a.example']) {
+      assert.equal(text.includes(secret), false, 'the audit log has something private');
+    }
+    const codes = new Set<unknown>(world.mails.map(({ code }) => code));
+    assert.ok(log.every((row) => Object.values(row).every((value) => !codes.has(value))));
     await world.close();
   },
 });
