@@ -207,6 +207,7 @@ browserTest('records', (get) => {
     await page.getByRole('button', { name: 'Undo: greeting.acme.v1 is deleted.' }).click();
     await deleted.waitFor();
     await page.getByText('greeting.acme.v1 is back.').waitFor();
+    await page.getByRole('heading', { level: 1 }).and(page.locator(':focus')).waitFor();
     assert.deepEqual(await stored(), before);
     await remove();
     await effectsRan(page);

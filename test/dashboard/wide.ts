@@ -7,7 +7,12 @@ import { account, writeRecords } from '../support/server-process.ts';
 
 const PATHS = [
   ...['/', '/namespaces', '/namespaces/acme', '/records', '/records/import', '/playground', '/query-log'],
-  ...['/webhooks', '/api-keys', '/usage', '/datasets', '/api', '/account'],
+  ...['/webhooks', '/api-keys', '/usage', '/datasets', '/api', '/account', '/audit'],
+  ...[
+    '/namespaces/acme?tab=changes',
+    '/namespaces/acme?tab=settings',
+    '/records?history=item-1.flags.acme.v1',
+  ],
 ];
 
 /** Pixels by which what is in the page is wider than its place. */
@@ -20,7 +25,7 @@ async function overflow(page: Page): Promise<number> {
 }
 
 browserTest('wide', (get) => {
-  it('no screen is wider than its window at 390 and 3,840 pixels', async () => {
+  it('no screen is wider than its window at 320, 390 and 3,840 pixels', async () => {
     const { page, origin, server, signIn } = get();
     const ada = account(server, 'ada@example.net');
     await ada.call('POST', '/namespaces', { namespace: { name: 'acme' } });
@@ -28,6 +33,7 @@ browserTest('wide', (get) => {
     await writeRecords(ada, records);
     await signIn();
     for (const size of [
+      { width: 320, height: 640 },
       { width: 390, height: 844 },
       { width: 3840, height: 2160 },
     ]) {

@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals';
 import { ApiError, type UserResource } from '../../../sdk/src/uqrp-sdk.ts';
 import { forgetResources, refetchAll, restRetriesWhile } from '../data/resource.ts';
+import { forgetUndo } from '../ui/toast.tsx';
 import { api, whenSessionIsLost } from './client.ts';
 import { tellOtherTabs, whenOtherTabTells } from './other-tabs.ts';
 import { leaveWithoutQuestion } from './router.ts';
@@ -85,9 +86,15 @@ export function signedIn(user: UserResource): void {
 function signedInHere(user: UserResource): void {
   const before = session.value;
   const isSame = before.phase === 'lost' && before.user.id === user.id;
-  if (!isSame) forgetResources();
+  if (!isSame) forgetAll();
   session.value = { phase: 'in', user };
   if (isSame) refetchAll();
+}
+
+/** Another person may sign in here. */
+function forgetAll(): void {
+  forgetResources();
+  forgetUndo();
 }
 
 /** Ends the session here and on the server. */
@@ -104,7 +111,7 @@ export async function signOut(): Promise<void> {
 export function signedOut(): void {
   delete document.documentElement.dataset.session;
   session.value = { phase: 'out', hasLeft: true };
-  forgetResources();
+  forgetAll();
   tellOtherTabs(null);
 }
 

@@ -52,7 +52,15 @@ function stopTimer(id: number): void {
 
 function dismiss(id: number): void {
   stopTimer(id);
+  // The focus goes to the page, not nowhere.
+  if (document.querySelector(`#toast-${id}:focus-within`) !== null)
+    document.querySelector<HTMLElement>('main h1')?.focus();
   shown.value = shown.value.filter((one) => one.id !== id);
+}
+
+/** What one person deleted is nothing that another one brings back. */
+export function forgetUndo(): void {
+  for (const { id, undo } of shown.peek()) if (undo !== undefined) dismiss(id);
 }
 
 function takeBack({ id, undo, isBusy }: Toast): void {

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { AuditActor, AuditRow } from '../../../../sdk/src/uqrp-sdk.ts';
+import type { AuditActor, AuditedObject, AuditRow } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
 import { place, setQuery } from '../../app/router.ts';
 import { useUser } from '../../app/session.ts';
@@ -33,8 +33,10 @@ export function AuditScreen() {
 function AuditLog() {
   const texts = auditTexts(place.value.query);
   const filter = auditFilter(texts);
-  const { first, items, more, isReading, error } = useListing(`audit ${JSON.stringify(filter)}`, (signal) =>
-    api.audit.list(filter, { limit: PAGE, signal }),
+  const { first, items, more, isReading, error } = useListing(
+    `audit ${JSON.stringify(filter)}`,
+    (signal) => api.audit.list(filter, { limit: PAGE, signal }),
+    ({ id }) => id,
   );
   const [opened, setOpened] = useState<AuditRow | null>(null);
   const isFiltered = Object.values(texts).some((text) => text !== '');
@@ -128,17 +130,24 @@ function actorText({ kind, name }: AuditActor): string {
   return kind === 'user' ? (name ?? word) : name === null ? word : `${word} ${name}`;
 }
 
-function ObjectLink({ row: { object, actor } }: { readonly row: AuditRow }) {
-  const { kind, name, namespace, count: many } = object;
+function ObjectLink({ row: { object } }: { readonly row: AuditRow }) {
   const path = objectPath(object);
-  const what = name ?? (kind === 'record' ? namespace : null) ?? actor.name ?? '';
-  const text = many === null || name !== null ? what : tn('audit.several', many, { what });
+  const text = objectText(object);
   if (path === null) return <span title={text}>{text}</span>;
   return (
     <a class="code" title={text} href={path}>
       {text}
     </a>
   );
+}
+
+/** Its name, else how many of what, else what it is: a session has no name. */
+function objectText({ kind, name, namespace, count: many }: AuditedObject): string {
+  if (name !== null) return name;
+  const word = kind === null ? '–' : kind.replace('_', ' ');
+  if (many === null) return word;
+  if (kind !== 'record') return `${count(many)} × ${word}`;
+  return tn('audit.several', many, { what: namespace ?? t('audit.namespaces') });
 }
 
 /** All that a row says. */

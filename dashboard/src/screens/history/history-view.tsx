@@ -65,8 +65,10 @@ interface VersionListProps extends HistoryViewProps {
 }
 
 function VersionList({ namespace, of, record, onAsk }: VersionListProps) {
-  const { first, items, more, isReading, error } = useListing(`versions ${namespace.id} ${of}`, (signal) =>
-    api.namespaces.versions(namespace.id, of, { limit: PAGE, signal }),
+  const { first, items, more, isReading, error } = useListing(
+    `versions ${namespace.id} ${of}`,
+    (signal) => api.namespaces.versions(namespace.id, of, { limit: PAGE, signal }),
+    ({ version }) => version,
   );
   const seen = useRef(record?.etag);
   useEffect(() => {

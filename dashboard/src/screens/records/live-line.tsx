@@ -49,8 +49,8 @@ function textOf(marks: LiveMarks): string {
   return parts.length === 0 ? '' : t('records.live', { what: parts.join(', ') });
 }
 
-/** The text, which changes at most every five seconds; that it is empty is told at once. */
-function useSeldom(text: string): string {
+/** A text that is read out: it changes at most every five seconds; that it is empty is told at once. */
+export function useSeldom(text: string): string {
   const [shown, setShown] = useState(text);
   const last = useRef(Number.NEGATIVE_INFINITY);
   useEffect(() => {

@@ -13,6 +13,7 @@ import { Tabs } from '../../ui/tabs.tsx';
 import { HistoryView } from '../history/history-view.tsx';
 import { DeliveriesView } from './deliveries-view.tsx';
 import { DnsView } from './dns-view.tsx';
+import { useSeldom } from './live-line.tsx';
 import type { LiveMarks } from './live-marks.ts';
 import { PayloadPanel } from './payload-panel.tsx';
 import { recordSnippets } from './record-snippets.ts';
@@ -43,11 +44,12 @@ export function RecordPanel(props: RecordPanelProps) {
   const [tab, setTab] = useState<string>('data');
   const { value } = record;
   const mark = value === undefined ? undefined : marks.get(value.key);
+  const seen = useSeldom(mark === undefined ? '' : t(`records.seen_${mark.kind}`, { time: time(mark.at) }));
   const namespace = namespaces.find(({ name }) => name === value?.namespace);
   return (
     <Dialog title={value?.key ?? t('records.one')} place="side" onClose={() => onClose(value?.key)}>
-      <p class={mark === undefined ? 'hidden' : 'note warn'} role="status">
-        {mark === undefined ? '' : t(`records.seen_${mark.kind}`, { time: time(mark.at) })}
+      <p class={seen === '' ? 'hidden' : 'note warn'} role="status">
+        {seen}
       </p>
       {record.state === 'loading' ? <Loading /> : null}
       {record.error === undefined ? null : <ErrorNote error={record.error} again={record.again} />}

@@ -113,7 +113,8 @@ export function RecordsView({ namespace }: RecordsViewProps) {
             {whole === undefined || filters > (namespace === null ? 1 : 0) ? null : (
               <ExportButton of={whole} />
             )}
-            <span class="dim" role="status">
+            {/* While others write, their line alone is read out. */}
+            <span class="dim" role={marks.size === 0 ? 'status' : undefined}>
               {pages.state === 'ready' ? statusOf(pages, namespaces.value, texts.namespace, filters) : ''}
             </span>
           </div>
