@@ -1,5 +1,6 @@
 /** The audit log: from the account, filtered, with links to what was done. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { it } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { browserTest } from '../support/browser/dashboard.ts';
@@ -43,6 +44,17 @@ browserTest('audit', (get) => {
     await page.waitForURL((url) => url.searchParams.get('action') === 'namespace.*');
     await page.getByRole('combobox', { name: 'Namespace' }).selectOption('beta');
     await page.getByText('1 row in all').waitFor();
+    const saving = page.waitForEvent('download');
+    await page.getByRole('link', { name: 'Export' }).click();
+    const saved = await saving;
+    assert.equal(saved.suggestedFilename(), 'audit.jsonl');
+    const lines = readFileSync(await saved.path(), 'utf8')
+      .trim()
+      .split('\n');
+    assert.deepEqual(
+      lines.map((line) => (JSON.parse(line) as { object: object }).object),
+      [{ ...JSON.parse(lines[0]!).object, kind: 'namespace', name: 'beta', namespace: 'beta', count: null }],
+    );
     await page.getByRole('searchbox', { name: /^Who/ }).fill('nobody@example.net');
     await page.getByText('No row fits these filters.').waitFor();
     await axe('an audit log with nothing in it');

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { AuditActor, AuditedObject, AuditRow } from '../../../../sdk/src/uqrp-sdk.ts';
+import type { AuditActor, AuditedObject, AuditFilter, AuditRow } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
 import { place, setQuery } from '../../app/router.ts';
 import { useUser } from '../../app/session.ts';
@@ -8,6 +8,7 @@ import { count, dateTime } from '../../format/format.ts';
 import { t, tn } from '../../text/text.ts';
 import { Button } from '../../ui/button.tsx';
 import { Badge } from '../../ui/chips.tsx';
+import { CopyAs } from '../../ui/copy-as.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { ErrorNote } from '../../ui/error-note.tsx';
@@ -50,6 +51,10 @@ function AuditLog() {
           </Button>
         ) : null}
         <Button onClick={first.again}>{t('audit.again')}</Button>
+        <a class="button" href={`/api/v1/audit/export${queryOf(filter)}`} download="audit.jsonl">
+          {t('records.export')}
+        </a>
+        <CopyAs variants={commands(filter)} />
         <span class="dim" role="status">
           {first.state === 'ready'
             ? tn(more === undefined ? 'audit.count' : 'audit.countMore', items.length)
@@ -89,6 +94,22 @@ function AuditLog() {
       {opened === null ? null : <RowDialog row={opened} onClose={() => setOpened(null)} />}
     </>
   );
+}
+
+function queryOf(filter: AuditFilter): string {
+  const query = new URLSearchParams(Object.entries(filter).map(([name, text]) => [name, String(text)]));
+  return query.size === 0 ? '' : `?${query}`;
+}
+
+/** The same for a program. The log is for owners: a customer token, no API key. */
+function commands(filter: AuditFilter): readonly { readonly name: string; readonly code: string }[] {
+  const url = `${location.origin}/api/v1/audit${queryOf(filter)}`;
+  // A single quote ends the quoted text, and stands for itself between two of them.
+  const quoted = `'${url.replaceAll("'", "'\\''")}'`;
+  return [
+    { name: 'curl', code: `curl -s ${quoted} -H "Authorization: Bearer $CUSTOMER_TOKEN"` },
+    { name: 'uqrp', code: 'UQRP_TOKEN=$CUSTOMER_TOKEN uqrp audit --since 1d' },
+  ];
 }
 
 const COLUMNS: readonly Column<AuditRow>[] = [

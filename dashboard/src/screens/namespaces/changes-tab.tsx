@@ -1,4 +1,4 @@
-import type { ChangeResource, NamespaceResource } from '../../../../sdk/src/uqrp-sdk.ts';
+import { ApiError, type ChangeResource, type NamespaceResource } from '../../../../sdk/src/uqrp-sdk.ts';
 import { place, setQuery } from '../../app/router.ts';
 import { type FeedState, useFeed } from '../../data/feed.ts';
 import { time } from '../../format/format.ts';
@@ -55,7 +55,7 @@ const PHASES = {
 } as const;
 
 function phaseText({ phase, error }: FeedState): string {
-  // Too many streams, or no server.
+  if (phase === 'waiting' && error instanceof ApiError && error.status === 429) return t('changes.tooMany');
   const why = phase === 'waiting' && error !== null ? ` ${describeError(error).messages.join(' ')}` : '';
   return t(PHASES[phase]) + why;
 }
