@@ -29,8 +29,14 @@ const TEXT_MAX = 128;
 
 /** Eight letters that tell one epoch of a log from another: after a restored backup the same `seq` is another change. */
 export function epochTag(epoch: string): string {
-  return createHash('sha256').update(epoch).digest('base64url').slice(0, 8);
+  if (epoch !== tagged.epoch) {
+    tagged = { epoch, tag: createHash('sha256').update(epoch).digest('base64url').slice(0, 8) };
+  }
+  return tagged.tag;
 }
+
+/** Every write asks for the tag of the one epoch. */
+let tagged = { epoch: '', tag: '' };
 
 export function openPositions(encryption: SecretEncryption) {
   return {

@@ -19,7 +19,7 @@ type HostedChange =
       readonly ttlSeconds: number;
       /** Milliseconds since the epoch, or null: never. */
       readonly expiresAt: number | null;
-      /** Of the record after this write: its entity tag. Absent in changes of 0.2.0 and before, and in a snapshot. */
+      /** Of the record after this write: its entity tag. Absent where it is `at`, as usual, and in a snapshot. */
       readonly updatedAt?: number;
     }
   | { readonly type: 'record.deleted'; readonly key: string; readonly namespace: string }

@@ -164,8 +164,8 @@ export function lostError(lost: Lost): AppError {
 }
 
 export function rowOfOwn({ body, ...row }: OwnChange): FeedRow {
-  const { updatedAt = null } =
-    row.type === 'record.upserted' ? (JSON.parse(body) as { updatedAt?: number }) : {};
+  if (row.type !== 'record.upserted') return { ...row, updatedAt: null };
+  const { updatedAt = row.at } = JSON.parse(body) as { updatedAt?: number };
   return { ...row, updatedAt };
 }
 

@@ -43,15 +43,15 @@ apiScenarios('changes', {
         .map((change) => ({ ...change, seq: 0 }));
     assert.deepEqual(await renumbered(), [
       created,
-      { ...upserted, at, updatedAt: at, data: 'b25l', expiresAt: null },
-      { ...upserted, at: at + 1000, updatedAt: at + 1000, data: 'dHdv', expiresAt: at + 61_000 },
+      { ...upserted, at, data: 'b25l', expiresAt: null },
+      { ...upserted, at: at + 1000, data: 'dHdv', expiresAt: at + 61_000 },
     ]);
     await customer.del(`/records/${id}`);
     await runLoops(store, () => world.now());
     assert.deepEqual(await renumbered(), [
       created,
-      { ...upserted, at, updatedAt: at, data: null, expiresAt: null },
-      { ...upserted, at: at + 1000, updatedAt: at + 1000, data: null, expiresAt: at + 61_000 },
+      { ...upserted, at, data: null, expiresAt: null },
+      { ...upserted, at: at + 1000, data: null, expiresAt: at + 61_000 },
       { type: 'record.deleted', at: at + 1000, ...namespace, key },
     ]);
     await world.close();

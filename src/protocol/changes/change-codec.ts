@@ -72,7 +72,7 @@ export function encodeChange(change: Change): EncodedChange {
 
 /** As `encodeChange`, for a change that `decodeChange` made: it is not checked again. */
 export function encodeRow(change: Change): EncodedChange {
-  return rowOf(change, change.seq, change.at, membersOf(change));
+  return rowOf(change, change.seq, change.at, membersOf(change, change.at));
 }
 
 /**
@@ -86,7 +86,7 @@ export function encodeNewChange(
   seq: number,
   at: number,
 ): { readonly row: EncodedChange; readonly change: Change } {
-  const body = membersOf(made);
+  const body = membersOf(made, at);
   const row = rowOf(made, seq, at, body);
   // The members as they are: what was just written need not be parsed.
   return { row, change: checked(row, () => body) };
@@ -121,11 +121,12 @@ const OUTSIDE: ReadonlySet<string> = new Set([
 ]);
 
 /** The members of the body that is stored. */
-function membersOf(made: NewChange): Body {
+function membersOf(made: NewChange, at: number): Body {
   if (isDatasetChange(made)) return datasetBody(made);
   if (made.type === 'record.upserted') {
     const { resource, version, contentType, ttlSeconds, expiresAt, updatedAt } = made;
-    return { resource, version, contentType, ttlSeconds, expiresAt, updatedAt };
+    const body = { resource, version, contentType, ttlSeconds, expiresAt };
+    return updatedAt === undefined || updatedAt === at ? body : { ...body, updatedAt };
   }
   return Object.fromEntries(Object.entries(made).filter(([name]) => !OUTSIDE.has(name)));
 }
@@ -223,7 +224,7 @@ type Head = Pick<Change, 'seq' | 'at' | 'owner' | 'cause'>;
 function readUpsert(row: EncodedChange, body: Body, { seq, at, owner, cause }: Head): Change {
   const { namespace } = row;
   const key = recordKey(row.key, [body.version ?? null, namespace ?? null, body.resource ?? null]);
-  return {
+  const change: Change & { updatedAt?: number } = {
     seq,
     at,
     owner,
@@ -237,8 +238,9 @@ function readUpsert(row: EncodedChange, body: Body, { seq, at, owner, cause }: H
     contentType: text('contentType', body.contentType, LIMITS.contentType),
     ttlSeconds: ttl('ttlSeconds', body.ttlSeconds),
     expiresAt: timeOrNull('expiresAt', body.expiresAt),
-    ...(body.updatedAt !== undefined && { updatedAt: time('updatedAt', body.updatedAt) }),
   };
+  if (body.updatedAt !== undefined) change.updatedAt = time('updatedAt', body.updatedAt);
+  return change;
 }
 
 /** Base64 of a payload; null once erased. */

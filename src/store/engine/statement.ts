@@ -148,6 +148,7 @@ export function rowInsert(
     size,
     sql: `${into} values ${new Array<string>(size).fill(tuple).join(', ')} ${suffix}`,
   }));
+  const single = chunks.at(-1)!.sql;
   for (const { size, sql } of chunks) MADE.push({ sqlite: sql, postgres: size === 1 ? one : many });
   return async (tx, rows) => {
     const [first] = rows;
@@ -159,6 +160,10 @@ export function rowInsert(
           many,
           names.map((_, column) => rows.map((row) => row[column])),
         );
+      return;
+    }
+    if (rows.length === 1) {
+      await tx.execute(single, first);
       return;
     }
     let start = 0;

@@ -34,6 +34,9 @@ export type NewBody = Exclude<ChangeBody, { readonly type: 'dataset.items' }>;
 /** A change before it is appended, without `seq` and `at`, which the log assigns. */
 export type NewChange = { readonly owner: string | null; readonly cause: ChangeCause } & NewBody;
 
+/** Changes of the log in a block: a read of a customer's changes looks at all those of a block with one of them. */
+export const BLOCK = 16;
+
 const TAKE_SEQ = statement<{ changes: number }, { seq: number; epoch: string | null }>(
   `update feed_head set seq = seq + :changes where id = 1
   returning seq, (select value from service_facts where name = 'epoch') as epoch`,
@@ -92,25 +95,32 @@ export async function appendEncoded(
   if (epoch === null) throw new Error('the database has lost its epoch (table service_facts)');
   const rows = rowsOf(last - count + 1);
   await APPEND(tx, rows.map(valuesOf));
-  const units = unitsOf(rows);
-  if (units.length > 0) await ADD_UNITS(tx, units);
+  const blocks = blocksOf(rows);
+  if (blocks.length > 0) await ADD_BLOCKS(tx, blocks);
   if (count > 0) markChange(tx, { seq: last, epoch }, appended);
   return last;
 }
 
-/** Where the changes of one customer stand that one call appended. Changes of others may stand between them. */
-const ADD_UNITS = rowInsert('feed_units', { owner: 'text', first: 'bigint', last: 'bigint' });
+/** Which blocks of the log have changes of which customer. */
+const ADD_BLOCKS = rowInsert('feed_blocks', { owner: 'text', block: 'bigint' }, 'on conflict do nothing');
 
-/** An index of the log by owner would cost each insert 10 to 50 %; a row for each owner in a unit costs next to nothing. */
-function unitsOf(rows: readonly ChangeLogTable[]): [owner: string, first: number, last: number][] {
-  const units = new Map<string, [owner: string, first: number, last: number]>();
+/**
+ * An index of the log by owner would cost each insert 10 to 50 %, and so would a row for each write. A customer's later changes in a
+ * block of 64 find its row and write nothing.
+ */
+function blocksOf(rows: readonly ChangeLogTable[]): [owner: string, block: number][] {
+  const [only] = rows;
+  if (rows.length === 1 && only)
+    return only.owner === null ? [] : [[only.owner, Math.floor(only.seq / BLOCK)]];
+  const blocks: [owner: string, block: number][] = [];
+  const last = new Map<string, number>();
   for (const { owner, seq } of rows) {
-    if (owner === null) continue;
-    const unit = units.get(owner);
-    if (unit === undefined) units.set(owner, [owner, seq, seq]);
-    else unit[2] = seq;
+    const block = Math.floor(seq / BLOCK);
+    if (owner === null || last.get(owner) === block) continue;
+    last.set(owner, block);
+    blocks.push([owner, block]);
   }
-  return [...units.values()];
+  return blocks;
 }
 
 function valuesOf(row: ChangeLogTable) {
@@ -124,9 +134,9 @@ const OLDEST = statement<{ limit: number }, { seq: number; at: number }>(
 
 const PRUNE = statement<{ seq: number }>('delete from change_log where seq <= :seq');
 
-/** A unit that goes on after `seq` stays. The owners of the rows lead to their units by the primary key. */
-const PRUNE_UNITS = statement<{ seq: number }>(
-  `delete from feed_units where last <= :seq
+/** A block that goes on after `seq` stays. The owners of the rows lead to their blocks by the primary key. */
+const PRUNE_BLOCKS = statement<{ seq: number; block: number }>(
+  `delete from feed_blocks where block < :block
     and owner in (select distinct owner from change_log where seq <= :seq and owner is not null)`,
 );
 
@@ -142,7 +152,7 @@ export async function pruneLog(tx: Tx, beforeAt: number, limit: number): Promise
   const keep = rows.findIndex((row) => row.at >= beforeAt);
   const last = rows[keep < 0 ? rows.length - 1 : keep - 1];
   if (last === undefined) return 0;
-  await PRUNE_UNITS.run(tx, { seq: last.seq });
+  await PRUNE_BLOCKS.run(tx, { seq: last.seq, block: Math.floor((last.seq + 1) / BLOCK) });
   return PRUNE.run(tx, { seq: last.seq });
 }
 

@@ -1,6 +1,7 @@
 import type { ChangeCause } from '../../protocol/change.ts';
 import { statement } from '../engine/statement.ts';
 import type { Db } from '../store.ts';
+import { BLOCK } from './change-log.ts';
 
 /** A change of one customer as the log has it, without its payload. */
 export interface OwnChange {
@@ -17,19 +18,21 @@ export interface OwnChange {
 }
 
 const COLUMNS = 'l.seq, l.at, l.cause, l.type, l.namespace, l.key, l.body';
-const UNITS = `select first, last from feed_units where owner = :owner and last > :after order by last limit :limit`;
 
-/** Units of one customer never overlap, so rows in order of their units are in order of `seq`. CROSS JOIN holds SQLite to this order of loops. */
-const OWN = statement<{ owner: string; after: number; limit: number }, OwnChange>(
-  `select ${COLUMNS} from (${UNITS}) as u cross join change_log as l
-  where l.seq >= u.first and l.seq > :after and l.seq <= u.last and l.owner = :owner
-  order by u.last, l.seq limit :limit`,
+/** The first block may have none of the customer's changes left: before `after`, or pruned. */
+const BLOCKS = `select block from feed_blocks where owner = :owner and block >= :block order by block limit :limit + 1`;
+
+/** Rows in order of their blocks are in order of `seq`. CROSS JOIN holds SQLite to this order of loops. */
+const OWN = statement<{ owner: string; after: number; block: number; limit: number }, OwnChange>(
+  `select ${COLUMNS} from (${BLOCKS}) as b cross join change_log as l
+  where l.seq >= b.block * ${BLOCK} and l.seq < (b.block + 1) * ${BLOCK} and l.seq > :after and l.owner = :owner
+  order by b.block, l.seq limit :limit`,
   {
-    // A join by a range has no index of both ends: LATERAL looks each unit up by the primary key of the log.
-    postgres: `select ${COLUMNS} from (${UNITS}) as u cross join lateral (
+    // A join by a range has no index of both ends: LATERAL looks each block up by the primary key of the log.
+    postgres: `select ${COLUMNS} from (${BLOCKS}) as b cross join lateral (
       select * from change_log as r
-      where r.seq >= u.first and r.seq > :after and r.seq <= u.last and r.owner = :owner order by r.seq
-    ) as l order by u.last, l.seq limit :limit`,
+      where r.seq >= b.block * ${BLOCK} and r.seq < (b.block + 1) * ${BLOCK} and r.seq > :after and r.owner = :owner order by r.seq
+    ) as l order by b.block, l.seq limit :limit`,
   },
 );
 
@@ -42,7 +45,7 @@ export function ownChanges(
   db: Db,
   query: { readonly owner: string; readonly after: number; readonly limit: number },
 ): Promise<OwnChange[]> {
-  return OWN.all(db, query);
+  return OWN.all(db, { ...query, block: Math.floor((query.after + 1) / BLOCK) });
 }
 
 const ALL = statement<{ after: number; limit: number }, OwnChange & { readonly owner: string | null }>(

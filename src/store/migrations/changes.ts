@@ -1,10 +1,9 @@
 /** What the step `0004-changes` adds: where a customer's changes stand in the log, the history of namespaces that keep one, and the audit log. */
 export const CHANGES = `
-create table feed_units (
+create table feed_blocks (
   owner text not null,
-  first integer not null,
-  last integer not null,
-  primary key (owner, last)
+  block integer not null,
+  primary key (owner, block)
 ) strict, without rowid;
 alter table records add column revision integer default 1 not null;
 alter table namespaces add column history_id integer;
