@@ -1,7 +1,7 @@
 import { timeOrderedUuids } from '../base/ids.ts';
 import type { AuditAction, AuditActorKind, AuditObjectKind, AuditOutcome } from '../protocol/audit.ts';
-import { insertText, rowInsert, statement } from './engine/statement.ts';
-import type { Db, Tx } from './store.ts';
+import { lastInsert, rowInsert, statement } from './engine/statement.ts';
+import type { Db, LastValue, Tx } from './store.ts';
 
 /** A row of the audit log. No column can hold a payload, a token, an address or a user agent. Mail addresses are read where they belong. */
 export interface AuditRow {
@@ -32,12 +32,7 @@ export interface AuditRow {
 
 export type NewAuditRow = Omit<AuditRow, 'id'>;
 
-const COLUMNS =
-  'customer_id, at, id, request_id, actor_kind, actor_id, actor_name, action, outcome, object_kind, object_id, object_name, namespace, count, tag_before, tag_after, seq';
-
-const ADD = statement<AuditRow>(insertText('audit_log', COLUMNS), { named: true });
-
-const ADD_ALL = rowInsert('audit_log', {
+const COLUMN_TYPES = {
   customer_id: 'text',
   at: 'bigint',
   id: 'text',
@@ -55,7 +50,12 @@ const ADD_ALL = rowInsert('audit_log', {
   tag_before: 'bigint',
   tag_after: 'bigint',
   seq: 'bigint',
-});
+} as const;
+
+const COLUMNS = Object.keys(COLUMN_TYPES).join(', ');
+
+const ADD_LAST = lastInsert('audit_log', Object.keys(COLUMN_TYPES));
+const ADD_ALL = rowInsert('audit_log', COLUMN_TYPES);
 
 /** The name of a user whose account was deleted. */
 export const DELETED_USER = 'deleted user';
@@ -69,9 +69,37 @@ function idAt(at: number): string {
   return nextId();
 }
 
-/** Adds a row in the unit of the action: neither is there without the other. */
-export async function addAuditRow(tx: Tx, row: NewAuditRow): Promise<void> {
-  await ADD.run(tx, { ...row, id: idAt(row.at) });
+/** In the order of the columns. */
+function valuesOf(row: NewAuditRow): LastValue[] {
+  return [
+    row.customer_id,
+    row.at,
+    idAt(row.at),
+    row.request_id,
+    row.actor_kind,
+    row.actor_id,
+    row.actor_name,
+    row.action,
+    row.outcome,
+    row.object_kind,
+    row.object_id,
+    row.object_name,
+    row.namespace,
+    row.count,
+    row.tag_before,
+    row.tag_after,
+    row.seq,
+  ];
+}
+
+/** Adds a row in the unit of the action: neither is there without the other. The unit itself does not see it. */
+export function addAuditRow(tx: Tx, row: NewAuditRow): Promise<void> {
+  return ADD_LAST(tx, valuesOf(row));
+}
+
+/** Adds any number of rows, at once. */
+export function addAuditRows(tx: Tx, rows: readonly NewAuditRow[]): Promise<void> {
+  return ADD_ALL(tx, rows.map(valuesOf));
 }
 
 const HOUR = 3_600_000;
@@ -114,7 +142,7 @@ export async function addRefusals(
   const from = first.at - (first.at % HOUR);
   const hour = { customerId, outcome, from, until: from + HOUR };
   const room = Math.max(0, most - ((await COUNT_OF_HOUR.first(tx, hour))?.count ?? 0));
-  for (const row of rows.slice(0, room)) await addAuditRow(tx, row);
+  await addAuditRows(tx, rows.slice(0, room));
   const others = rows.slice(room);
   const count = others.length + more;
   if (count === 0) return;
@@ -124,7 +152,7 @@ export async function addRefusals(
     return;
   }
   const nobody = { request_id: null, actor_kind: 'system', actor_id: null, actor_name: null } as const;
-  await addAuditRow(tx, { ...(others[0] ?? first), ...nobody, object_id: null, count });
+  await addAuditRows(tx, [{ ...(others[0] ?? first), ...nobody, object_id: null, count }]);
 }
 
 const DELETE_SOME = statement<{ customerId: string; limit: number }, { id: string }>(
@@ -145,32 +173,6 @@ const FORGET_INVITED = statement<{ userId: string; name: string }>(
 /** Takes the address of a user who is being deleted out of the rows of invitations. Elsewhere rows have the user's id. */
 export async function forgetInvited(tx: Tx, userId: string): Promise<void> {
   await FORGET_INVITED.run(tx, { userId, name: DELETED_USER });
-}
-
-/** As `addAuditRow`, for any number of rows. */
-export async function addAuditRows(tx: Tx, rows: readonly NewAuditRow[]): Promise<void> {
-  await ADD_ALL(
-    tx,
-    rows.map((row) => [
-      row.customer_id,
-      row.at,
-      idAt(row.at),
-      row.request_id,
-      row.actor_kind,
-      row.actor_id,
-      row.actor_name,
-      row.action,
-      row.outcome,
-      row.object_kind,
-      row.object_id,
-      row.object_name,
-      row.namespace,
-      row.count,
-      row.tag_before,
-      row.tag_after,
-      row.seq,
-    ]),
-  );
 }
 
 /** What rows a page shows; null does not narrow. */

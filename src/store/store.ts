@@ -22,9 +22,17 @@ export interface Db {
   execute<R>(sql: string, values: readonly unknown[]): Promise<Result<R>>;
 }
 
+/** What a statement that runs with the commit may have as a parameter. */
+export type LastValue = string | number | null;
+
 /** A unit of work. When it is over, its statements reject: a forgotten `await` would otherwise write into the next unit. */
 export interface Tx extends Db {
   readonly isUnit: true;
+  /**
+   * Runs a statement that writes and gives nothing back, at the latest with the commit: on PostgreSQL it then costs no round trip of its own
+   * and no plan of its own. The unit does not see what it writes. Its failure is that of the unit.
+   */
+  executeLast(sql: string, values: readonly LastValue[]): Promise<void>;
 }
 
 export interface Store {

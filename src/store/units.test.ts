@@ -5,13 +5,24 @@ import { onEachEngine } from '../../test/support/store/engines.ts';
 import { putRecord, settle, withStore } from '../../test/support/store/fixtures.ts';
 import { deleteRows, findRows, firstRow, oneRow, query } from '../../test/support/store/rows.ts';
 import { isUniqueViolation } from './engine/engine-errors.ts';
-import { statement } from './engine/statement.ts';
+import { lastInsert, statement } from './engine/statement.ts';
 import type { Tx } from './store.ts';
 
 /** Units of work: all or nothing, alone, seen at once, neutral in types and errors. */
 const LOCK = statement<{ id: string }, { id: string }>('select id from customers where id = :id', {
   lock: 'for update',
 });
+
+const ADD_LAST = lastInsert('audit_log', [
+  'customer_id',
+  'at',
+  'id',
+  'request_id',
+  'count',
+  'actor_kind',
+  'action',
+  'outcome',
+]);
 
 onEachEngine((create) => {
   const scenario = (title: string, run: Parameters<typeof withStore>[1]): void => {
@@ -35,6 +46,44 @@ onEachEngine((create) => {
 
     scenario('a unit gives back what its work returns', async (store) => {
       assert.equal(await store.write(async () => 'value'), 'value');
+    });
+
+    scenario('what runs with the commit is in the unit, octet for octet', async (store) => {
+      const names = [`'; rollback; --`, '\\', "$1 $2 '' \\'", '"', 'ä👩', '', 'a\nb', "E'\\x00'"];
+      const values = (name: string): (string | number | null)[] => [
+        'c',
+        -(2 ** 40),
+        name,
+        name,
+        null,
+        'system',
+        'record.bulk',
+        'done',
+      ];
+      await store.write(async (tx) => {
+        for (const name of names) await ADD_LAST(tx, values(name));
+      });
+      const rows = async () => findRows(store.read, 'audit_log', { columns: ['id', 'request_id', 'at'] });
+      const stored = (await rows()).toSorted((a, b) => (a.id < b.id ? -1 : 1));
+      assert.deepEqual(
+        stored.map(({ id, request_id, at }) => [id, request_id, at]),
+        names.toSorted((a, b) => (a < b ? -1 : 1)).map((name) => [name, name, -(2 ** 40)]),
+      );
+      const home = await settle(store);
+      const failing = store.write(async (tx) => {
+        await putRecord(tx, home, 'a');
+        await ADD_LAST(tx, values('new'));
+        await ADD_LAST(tx, values('\\'));
+      });
+      await assert.rejects(failing, (error) => isUniqueViolation(error));
+      const rolledBack = store.write(async (tx) => {
+        await ADD_LAST(tx, values('new'));
+        throw new Error('no');
+      });
+      await assert.rejects(rolledBack, /no/);
+      assert.equal((await rows()).length, names.length);
+      assert.deepEqual(await findRows(store.read, 'records', { columns: ['id'] }), []);
+      await store.write((tx) => putRecord(tx, home, 'b'));
     });
 
     scenario('units that fail take back only themselves', async (store) => {

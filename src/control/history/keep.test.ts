@@ -24,6 +24,7 @@ function watched(store: Store, texts: string[]): Store['write'] {
           texts.push(sql);
           return tx.execute(sql, values);
         },
+        executeLast: (sql, values) => tx.executeLast(sql, values),
       };
       return work(noting);
     });

@@ -1,4 +1,4 @@
-import type { Db, Result, Tx } from '../store.ts';
+import type { Db, LastValue, Result, Tx } from '../store.ts';
 
 export interface StatementOptions {
   /** The row lock that ends the statement on PostgreSQL. SQLite has one writer and no row locks. */
@@ -116,6 +116,18 @@ export function listParameter(db: Db, ids: readonly (string | number)[]): unknow
 /** The text of an insert of one row: each column has a parameter of its name. @param suffix such as `on conflict …` */
 export function insertText(table: string, columns: string, suffix = ''): string {
   return `insert into ${table} (${columns}) values (${columns.replace(/\w+/g, ':$&')}) ${suffix}`;
+}
+
+/** An insert of one row that runs with the commit of its unit, see `Tx.executeLast`. @returns inserts values in the order of `columns` */
+export function lastInsert(
+  table: string,
+  columns: readonly string[],
+): (tx: Tx, values: readonly LastValue[]) => Promise<void> {
+  const text = (sign: '$' | '?'): string =>
+    `insert into ${table} (${columns.join(', ')}) values (${columns.map((_, i) => `${sign}${i + 1}`).join(', ')})`;
+  const [sqlite, postgres] = [text('?'), text('$')];
+  MADE.push({ sqlite, postgres });
+  return (tx, values) => tx.executeLast(tx.engine === 'postgres' ? postgres : sqlite, values);
 }
 
 /** Type of a column on PostgreSQL. */

@@ -1,5 +1,6 @@
 import {
   type CustomTypesConfig,
+  escapeLiteral,
   Pool,
   type PoolClient,
   type PoolConfig,
@@ -7,7 +8,7 @@ import {
   types,
 } from 'pg';
 import { statementName } from '../engine/statement.ts';
-import type { Db, Result, Tx } from '../store.ts';
+import type { Db, LastValue, Result, Tx } from '../store.ts';
 
 /** Milliseconds. A process that hangs inside a unit must not hold the log's row without limit. */
 const CONNECT_TIMEOUT = 5_000;
@@ -84,6 +85,7 @@ export function poolReader(pool: Pool): Db {
 export async function inTransaction<T>(pool: Pool, work: (tx: Tx) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   let ended = false;
+  const last: string[] = [];
   const tx: Tx = {
     engine: 'postgres',
     isUnit: true,
@@ -91,12 +93,17 @@ export async function inTransaction<T>(pool: Pool, work: (tx: Tx) => Promise<T>)
       if (ended) throw new Error('the unit of work is over');
       return execute(client, sql, values);
     },
+    async executeLast(sql, values) {
+      if (ended) throw new Error('the unit of work is over');
+      last.push(literally(sql, values));
+    },
   };
   try {
     await execute(client, 'start transaction isolation level read committed', []);
     const value = await work(tx);
     ended = true;
-    await execute(client, 'commit', []);
+    // One message: when a statement before it fails, the server does not reach the commit.
+    await execute(client, [...last, 'commit'].join('; '), []);
     return value;
   } catch (error) {
     ended = true;
@@ -105,6 +112,18 @@ export async function inTransaction<T>(pool: Pool, work: (tx: Tx) => Promise<T>)
   } finally {
     client.release();
   }
+}
+
+/** The statement with its values in it: a message of several statements has no parameters. */
+function literally(sql: string, values: readonly LastValue[]): string {
+  return sql.replaceAll(/\$(\d+)/g, (_, number: string) => literal(values[Number(number) - 1] ?? null));
+}
+
+function literal(value: LastValue): string {
+  if (value === null) return 'null';
+  if (typeof value === 'string') return escapeLiteral(value);
+  if (!Number.isSafeInteger(value)) throw new RangeError('a number that is no whole number');
+  return String(value);
 }
 
 /** PostgreSQL keeps the statements that have names. */

@@ -124,6 +124,10 @@ export function newUnit(connection: SqliteConnection): Unit {
         if (ended) throw new Error('the unit of work is over');
         return connection.execute(sql, values);
       },
+      async executeLast(sql, values) {
+        if (ended) throw new Error('the unit of work is over');
+        connection.execute(sql, values);
+      },
     },
     end() {
       ended = true;
