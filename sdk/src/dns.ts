@@ -1,5 +1,11 @@
 /** `uqrp-sdk/dns`: reads over DNS. */
 
+export {
+  extendedErrorName,
+  parseRrtype as typeOf,
+  rcodeName,
+  rrtypeName as typeName,
+} from '../../src/protocol/dns/codes.ts';
 export type {
   BaseNumber,
   CoinFlips,
@@ -48,7 +54,6 @@ export {
   readAttestationKeys,
   textFields,
 } from './dns/manifest-signature.ts';
-export { extendedErrorName, rcodeName, typeName, typeOf } from './dns/message/codes.ts';
 export {
   type DnsName,
   MessageError,

@@ -6,7 +6,7 @@ import {
   type KeyObject,
   sign,
 } from 'node:crypto';
-import { RRTYPE } from '../../protocol/dns/codes.ts';
+import { DNSSEC_ALGORITHM, RRTYPE } from '../../protocol/dns/codes.ts';
 import { foldName, nameFromText, nameToText } from '../../protocol/dns/name.ts';
 import { concatOctets } from '../../protocol/dns/octets.ts';
 import { rdataToText } from '../../protocol/dns/rdata/present.ts';
@@ -233,7 +233,7 @@ export const SIGNATURE_OCTETS = 64;
 const P256_OCTETS = 32;
 
 const ECDSA_P256: Algorithm = {
-  number: 13,
+  number: DNSSEC_ALGORITHM.ECDSAP256SHA256,
   name: 'ECDSAP256SHA256',
   generate: () => generateKeyPairSync('ec', { namedCurve: 'prime256v1' }).privateKey,
   publicOctets(privateKey) {
@@ -245,10 +245,8 @@ const ECDSA_P256: Algorithm = {
   sign: (octets, privateKey, out, at) => putRs(sign('sha256', octets, privateKey), out, at),
 };
 
-export const ED25519_NUMBER = 15;
-
 const ED25519: Algorithm = {
-  number: ED25519_NUMBER,
+  number: DNSSEC_ALGORITHM.ED25519,
   name: 'ED25519',
   generate: () => generateKeyPairSync('ed25519').privateKey,
   publicOctets(privateKey) {

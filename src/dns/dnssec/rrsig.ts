@@ -2,10 +2,10 @@
 
 import type { KeyObject } from 'node:crypto';
 import { createRequire } from 'node:module';
-import { CLASS, RRTYPE } from '../../protocol/dns/codes.ts';
+import { CLASS, DNSSEC_ALGORITHM, RRTYPE } from '../../protocol/dns/codes.ts';
 import { foldName, isSubdomain, labelCount, putFolded } from '../../protocol/dns/name.ts';
 import { copyOctets } from '../../protocol/dns/octets.ts';
-import { algorithmOf, ED25519_NUMBER, SIGNATURE_OCTETS, type ZoneKey } from './key-set.ts';
+import { algorithmOf, SIGNATURE_OCTETS, type ZoneKey } from './key-set.ts';
 
 export interface SignatureParams {
   /** Apex of the zone, in wire form. */
@@ -152,7 +152,7 @@ let chosen: Sodium | null | undefined;
 /** @param sodium null: node:crypto signs */
 export function prepareKey(key: SigningKey, sodium = chosenSodium()): PreparedKey {
   const { algorithm, keyTag, privateKey } = key;
-  const isEd25519 = algorithm === ED25519_NUMBER && privateKey.asymmetricKeyType === 'ed25519';
+  const isEd25519 = algorithm === DNSSEC_ALGORITHM.ED25519 && privateKey.asymmetricKeyType === 'ed25519';
   if (isEd25519 && sodium !== null) return { algorithm, keyTag, sign: sodiumSign(privateKey, sodium) };
   return {
     algorithm,

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EDE, edeName, parseRrtype, RCODE, RRTYPE, rcodeName, rrtypeName } from './codes.ts';
+import {
+  EDE,
+  edeName,
+  extendedErrorName,
+  parseRrtype,
+  RCODE,
+  RRTYPE,
+  rcodeName,
+  rrtypeName,
+} from './codes.ts';
 
 test('every mnemonic is read back, in any case, as its number', () => {
   for (const [name, type] of Object.entries(RRTYPE)) {
@@ -53,4 +62,16 @@ test('names of response codes and extended errors', () => {
   assert.equal(rcodeName(99), 'RCODE99');
   assert.equal(edeName(20), 'NOT_AUTHORITATIVE');
   assert.equal(edeName(9999), 'EDE9999');
+});
+
+test('extended errors have the purposes of the registry', () => {
+  const purposes =
+    'Other|Unsupported DNSKEY algorithm|Unsupported DS digest type|Stale answer|Forged answer|' +
+    'DNSSEC indeterminate|DNSSEC bogus|Signature expired|Signature not yet valid|DNSKEY missing|' +
+    'RRSIGs missing|No zone key bit set|NSEC missing|Cached error|Not ready|Blocked|Censored|Filtered|' +
+    'Prohibited|Stale NXDOMAIN answer|Not authoritative|Not supported|No reachable authority|' +
+    'Network error|Invalid data|Signature expired before valid|Too early|' +
+    'Unsupported NSEC3 iterations value|Unable to conform to policy|Synthesized|Invalid query type';
+  assert.deepEqual(Object.values(EDE).map(extendedErrorName), purposes.split('|'));
+  assert.equal(extendedErrorName(99), 'Extended error 99');
 });

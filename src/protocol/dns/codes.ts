@@ -1,4 +1,4 @@
-/** Types and response codes of DNS. Both sides name them: the edge in DoH answers, the control side in the query log. */
+/** Code points of DNS and their names, for the server, the SDK and the dashboard. */
 
 /** RR types, meta and query types (RFC 6895 §3.1): they share the number space. */
 export const RRTYPE = {
@@ -213,3 +213,20 @@ const EDE_NAMES = namesOf(EDE);
 export function edeName(infoCode: number): string {
   return EDE_NAMES.get(infoCode) ?? `EDE${infoCode}`;
 }
+
+/** The registered purpose of an extended error: `Prohibited`, `NSEC missing`. */
+export function extendedErrorName(infoCode: number): string {
+  const name = EDE_NAMES.get(infoCode);
+  if (name === undefined) return `Extended error ${infoCode}`;
+  const words = name
+    .toLowerCase()
+    .replaceAll('_', ' ')
+    .replace(/\b(?:ds|dnskey|dnssec|nsec3?|nxdomain|rrsig)(?=s?\b)/g, (word) => word.toUpperCase());
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** DNSSEC algorithms that we sign with and verify (RFC 8624 §3.1). */
+export const DNSSEC_ALGORITHM = { ECDSAP256SHA256: 13, ED25519: 15 } as const satisfies Record<
+  string,
+  number
+>;

@@ -64,7 +64,7 @@ export function readName(
   bytes: Uint8Array,
   offset: number,
   end: number,
-): { name: Uint8Array; next: number } | null {
+): { name: Uint8Array<ArrayBuffer>; next: number } | null {
   const length = expand(bytes, offset, end, scratch);
   if (length < 0) return null;
   return { name: copyOctets(scratch, 0, length), next: afterName(bytes, offset, end) };
@@ -89,7 +89,7 @@ export function skipPlainName(bytes: Uint8Array, offset: number, end: number): n
 }
 
 /** A lower-case copy (canonical form, RFC 4034 §6.2). */
-export function foldName(name: Uint8Array): Uint8Array {
+export function foldName(name: Uint8Array): Uint8Array<ArrayBuffer> {
   const folded = new Uint8Array(name.length);
   putFolded(folded, 0, name);
   return folded;
@@ -132,7 +132,7 @@ function octetText(octet: number): string {
  * Parses an absolute name with `\X` and `\DDD` escapes; the trailing dot is optional. Null for an empty or over-long
  * label, an over-long name, a broken escape, or octets outside printable ASCII.
  */
-export function nameFromText(text: string): Uint8Array | null {
+export function nameFromText(text: string): Uint8Array<ArrayBuffer> | null {
   if (text === '.' || text === '') return new Uint8Array(1);
   // The longest valid text is 255 octets of `\DDD`.
   if (text.length > 4 * MAX_NAME_OCTETS) return null;

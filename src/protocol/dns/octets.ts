@@ -16,7 +16,7 @@ export function u32At(bytes: Uint8Array, at: number): number {
 }
 
 /** A copy that never shares memory with a receive buffer. `slice` of a Buffer would return a view. */
-export function copyOctets(bytes: Uint8Array, start: number, end: number): Uint8Array {
+export function copyOctets(bytes: Uint8Array, start: number, end: number): Uint8Array<ArrayBuffer> {
   const length = end - start;
   const copy = new Uint8Array(length);
   if (length > SHORT_COPY) {

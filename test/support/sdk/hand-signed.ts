@@ -2,9 +2,10 @@ import { createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:cr
 import dnsPacket from 'dns-packet';
 import { signedOctets } from '../../../sdk/src/dns/dnssec/canonical.ts';
 import { keyTag, type ZoneKey } from '../../../sdk/src/dns/dnssec/zone-keys.ts';
-import { labelCount, nameFromText } from '../../../sdk/src/dns/message/cursor.ts';
+import { nameFromText } from '../../../sdk/src/dns/message/cursor.ts';
 import { type DnsMessage, decodeMessage } from '../../../sdk/src/dns/message/message.ts';
 import { rdataOf } from '../../../sdk/src/dns/message/record.ts';
+import { labelCount } from '../../../src/protocol/dns/name.ts';
 
 /** A record as dns-packet writes it. */
 export interface Answer {
@@ -86,7 +87,7 @@ export function handSigned(rrset: readonly Answer[], key: HandKey): readonly Ans
     data: {
       typeCovered: first.type,
       algorithm: key.algorithm,
-      labels: labelCount(nameFromText(first.name)),
+      labels: labelCount(nameFromText(first.name).wire),
       originalTTL: TTL,
       expiration: SIGNED_AT / 1000 + 60,
       inception: SIGNED_AT / 1000 - 60,

@@ -1,6 +1,8 @@
 /** The octets that a signature covers (RFC 4034, sections 3.1.8.1 and 6). */
+
+import { foldName } from '../../../../src/protocol/dns/name.ts';
 import { encodeHex } from '../../../../src/protocol/encodings.ts';
-import { type DnsName, foldedName } from '../message/cursor.ts';
+import type { DnsName } from '../message/cursor.ts';
 import type { RdataFields } from '../message/rdata.ts';
 import type { ResourceRecord } from '../message/record.ts';
 
@@ -27,7 +29,7 @@ export function signedOctets(
 
 /** Name of the zone and rdata of a key: what a DS record is the digest of (RFC 4034, section 5.1.4). */
 export function digestedOctets(zone: DnsName, dnskey: Uint8Array): Uint8Array<ArrayBuffer> {
-  return joined([foldedName(zone.wire), dnskey]);
+  return joined([foldName(zone.wire), dnskey]);
 }
 
 function headOf(record: ResourceRecord, ttl: number, length: number): readonly Uint8Array[] {
@@ -36,7 +38,7 @@ function headOf(record: ResourceRecord, ttl: number, length: number): readonly U
   fixed.setUint16(2, record.class);
   fixed.setUint32(4, ttl);
   fixed.setUint16(8, length);
-  return [foldedName(record.owner.wire), new Uint8Array(fixed.buffer)];
+  return [foldName(record.owner.wire), new Uint8Array(fixed.buffer)];
 }
 
 /** Rdata as left-aligned octets in ascending order, each once (RFC 4034, section 6.3): the order of their hexadecimal text. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { dsLines, generateKeySet } from '../../../../src/dns/dnssec/key-set.ts';
+import { parseRrtype as typeOf } from '../../../../src/protocol/dns/codes.ts';
 import { type SignedZone, signedZone } from '../../../../test/support/sdk/signed-zone.ts';
-import { typeOf } from '../message/codes.ts';
 import { nameFromText } from '../message/cursor.ts';
 import { type DnsMessage, decodeMessage } from '../message/message.ts';
 import { rdataOf } from '../message/record.ts';

@@ -1,3 +1,4 @@
+import { RCODE, RRTYPE } from '../../../../src/protocol/dns/codes.ts';
 import { latin1Of } from '../../../../src/protocol/encodings.ts';
 import { parseEnvelope } from '../../../../src/protocol/query/envelope.ts';
 import { type DnsName, isSameName, sameOctets } from '../message/cursor.ts';
@@ -58,10 +59,6 @@ export interface KeysOptions extends AnswerOptions {
   readonly ds?: readonly Pick<DelegationSigner, 'tag' | 'algorithm' | 'digestType' | 'digest'>[] | undefined;
 }
 
-const RRSIG = 46;
-const NOERROR = 0;
-const NXDOMAIN = 3;
-const CNAME = 5;
 const DNSKEY = 48;
 
 /**
@@ -139,7 +136,7 @@ function resultOf(signatures: readonly SignatureCheck[], faults: readonly Answer
 
 /** An answer that must be signed in a signed zone: one with records, or one without error. */
 function isPositive({ rcode, records }: DnsMessage): boolean {
-  return rcode === NOERROR || rcode === NXDOMAIN || records.length > 0;
+  return rcode === RCODE.NOERROR || rcode === RCODE.NXDOMAIN || records.length > 0;
 }
 
 function faultsOfReply(message: DnsMessage, { query, isDirect }: AnswerOptions): readonly AnswerFault[] {
@@ -167,17 +164,17 @@ function isSameQuestion({ questions }: DnsMessage, query: DnsMessage): boolean {
 
 function faultsOfContent(message: DnsMessage, signatures: readonly SignatureCheck[]): readonly AnswerFault[] {
   const faults: AnswerFault[] = [];
-  const isError = message.rcode !== NOERROR && message.rcode !== NXDOMAIN;
+  const isError = message.rcode !== RCODE.NOERROR && message.rcode !== RCODE.NXDOMAIN;
   if (isError && !message.records.some(isErrorEnvelope)) faults.push('error_with_records');
   const covered = new Set(signatures.flatMap(({ isValid, covers }) => (isValid ? covers : [])));
-  if (!message.records.every((record) => record.type === RRSIG || covered.has(record)))
+  if (!message.records.every((record) => record.type === RRTYPE.RRSIG || covered.has(record)))
     faults.push('unsigned_records');
   const answers = recordsIn(message, 'answer');
   if (answers.length === 0) {
     const denial = denialOf(message);
     const isProof = denial !== null && denial.kind !== 'contradiction';
     // Without NXNAME the name exists, so NXDOMAIN would be false (RFC 9824, section 5).
-    if (!isProof || (message.rcode === NXDOMAIN && denial.kind !== 'absent')) faults.push('no_proof');
+    if (!isProof || (message.rcode === RCODE.NXDOMAIN && denial.kind !== 'absent')) faults.push('no_proof');
   } else if (!isAnswer(message, answers)) faults.push('other_records');
   return faults;
 }
@@ -192,10 +189,10 @@ function isErrorEnvelope(record: ResourceRecord): boolean {
 function isAnswer(message: DnsMessage, answers: readonly ResourceRecord[]): boolean {
   const [question] = message.questions;
   const [first] = answers;
-  if (question === undefined || first === undefined || message.rcode === NXDOMAIN) return false;
+  if (question === undefined || first === undefined || message.rcode === RCODE.NXDOMAIN) return false;
   const at = { ...first, owner: question.name };
-  const own = [question.type, CNAME].flatMap((type) => rrsetOf(message, at, type));
-  const isOwn = (record: ResourceRecord): boolean => record.type === RRSIG || own.includes(record);
+  const own = [question.type, RRTYPE.CNAME].flatMap((type) => rrsetOf(message, at, type));
+  const isOwn = (record: ResourceRecord): boolean => record.type === RRTYPE.RRSIG || own.includes(record);
   return own.length > 0 && answers.every(isOwn);
 }
 
@@ -217,9 +214,6 @@ export interface Denial {
   readonly record: ResourceRecord;
 }
 
-const NSEC = 47;
-const NXNAME = 128;
-
 /** The denial of an answer: its NSEC record at the name of the question. Null without one. */
 export function denialOf(message: DnsMessage): Denial | null {
   const [question] = message.questions;
@@ -233,7 +227,7 @@ export function denialOf(message: DnsMessage): Denial | null {
 }
 
 function kindOf(types: readonly number[], asked: number): DenialKind {
-  if (types.includes(asked) || types.includes(CNAME)) return 'contradiction';
-  if (types.includes(NXNAME)) return 'absent';
-  return types.every((type) => type === RRSIG || type === NSEC) ? 'between' : 'other_types';
+  if (types.includes(asked) || types.includes(RRTYPE.CNAME)) return 'contradiction';
+  if (types.includes(RRTYPE.NXNAME)) return 'absent';
+  return types.every((type) => type === RRTYPE.RRSIG || type === RRTYPE.NSEC) ? 'between' : 'other_types';
 }

@@ -1,4 +1,5 @@
-import { type DnsName, isAtOrBelow, isSameName, labelCount } from '../message/cursor.ts';
+import { labelCount } from '../../../../src/protocol/dns/name.ts';
+import { type DnsName, isAtOrBelow, isSameName } from '../message/cursor.ts';
 import type { DnsMessage } from '../message/message.ts';
 import type { RdataFields } from '../message/rdata.ts';
 import { type ResourceRecord, rdataOf } from '../message/record.ts';
@@ -95,7 +96,7 @@ function faultOf(
   const [first] = covers;
   if (first === undefined) return 'no_records';
   if (!isSameName(rrsig.signer, zone) || !isAtOrBelow(first.owner, zone)) return 'wrong_signer';
-  if (rrsig.labels !== labelCount(first.owner)) return 'wrong_labels';
+  if (rrsig.labels !== labelCount(first.owner.wire)) return 'wrong_labels';
   const seconds = Math.floor((options.now ?? Date.now()) / 1000);
   if (isAfter(rrsig.inception, seconds)) return 'not_yet_valid';
   if (isAfter(seconds, rrsig.expiration)) return 'expired';

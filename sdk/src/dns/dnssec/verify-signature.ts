@@ -1,3 +1,4 @@
+import { DNSSEC_ALGORITHM } from '../../../../src/protocol/dns/codes.ts';
 import type { ZoneKey } from './zone-keys.ts';
 
 /** `unsupported`: this runtime does not have the algorithm, or no WebCrypto: browsers have it on https and localhost only. */
@@ -19,7 +20,7 @@ const UNCOMPRESSED = 4;
 /** IANA "DNS Security Algorithm Numbers": RFC 6605 and RFC 8080. */
 const SCHEMES: ReadonlyMap<number, Scheme> = new Map([
   [
-    13,
+    DNSSEC_ALGORITHM.ECDSAP256SHA256,
     {
       name: 'ECDSA P-256 with SHA-256',
       importing: { name: 'ECDSA', namedCurve: 'P-256' },
@@ -29,7 +30,7 @@ const SCHEMES: ReadonlyMap<number, Scheme> = new Map([
     },
   ],
   [
-    15,
+    DNSSEC_ALGORITHM.ED25519,
     {
       name: 'Ed25519',
       importing: { name: 'Ed25519' },

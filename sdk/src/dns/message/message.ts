@@ -1,4 +1,4 @@
-import { rcodeName, typeName } from './codes.ts';
+import { rcodeName, rrtypeName } from '../../../../src/protocol/dns/codes.ts';
 import { Cursor, type DnsName, MessageError, nameFromText, type OctetSpan, type Section } from './cursor.ts';
 import { type Edns, type ResourceRecord, readRecord } from './record.ts';
 
@@ -101,7 +101,7 @@ export function recordsIn(message: DnsMessage, section: Section): readonly Resou
 function readQuestion(cursor: Cursor): MessageQuestion {
   return {
     name: cursor.name('qname'),
-    type: cursor.number(2, 'qtype', typeName),
+    type: cursor.number(2, 'qtype', rrtypeName),
     class: cursor.number(2, 'qclass', (value) => (value === 1 ? 'IN' : `CLASS${value}`)),
   };
 }

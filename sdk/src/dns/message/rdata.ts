@@ -1,5 +1,5 @@
+import { rrtypeName } from '../../../../src/protocol/dns/codes.ts';
 import { encodeBase64, encodeHex } from '../../../../src/protocol/encodings.ts';
-import { typeName } from './codes.ts';
 import { type DnsName, escaped } from './cursor.ts';
 
 /** Rdata of the types that this service answers with, and of names in general, field for field. */
@@ -151,7 +151,7 @@ export const FOLDED: ReadonlySet<string> = new Set<RdataType>([
 export function fieldText(form: FieldForm, value: unknown): string {
   switch (form) {
     case 'type':
-      return typeName(value as number);
+      return rrtypeName(value as number);
     case 'time':
       return timeText(value as number);
     case 'name':
@@ -165,7 +165,7 @@ export function fieldText(form: FieldForm, value: unknown): string {
     case 'base64':
       return encodeBase64(value as Uint8Array);
     case 'bitmap':
-      return (value as readonly number[]).map(typeName).join(' ');
+      return (value as readonly number[]).map(rrtypeName).join(' ');
     default:
       return String(value as number);
   }

@@ -1,6 +1,7 @@
+import { EDNS_OPTION, extendedErrorName, RRTYPE, rrtypeName } from '../../../../src/protocol/dns/codes.ts';
+import { foldName } from '../../../../src/protocol/dns/name.ts';
 import { encodeHex } from '../../../../src/protocol/encodings.ts';
-import { extendedErrorName, typeName } from './codes.ts';
-import { type Cursor, type DnsName, foldedName, MessageError, type Section } from './cursor.ts';
+import { type Cursor, type DnsName, MessageError, type Section } from './cursor.ts';
 import {
   type FieldForm,
   FOLDED,
@@ -12,16 +13,13 @@ import {
   type RdataType,
 } from './rdata.ts';
 
-/** Options of EDNS (RFC 6891). Source of the code points: IANA. */
-const OPTION = { NSID: 3, COOKIE: 10, KEEPALIVE: 11, PADDING: 12, EXTENDED_ERROR: 15 } as const;
-
 const NAMES: ReadonlyMap<number, string> = new Map([
-  [OPTION.NSID, 'NSID'],
-  [8, 'client subnet'],
-  [OPTION.COOKIE, 'cookie'],
-  [OPTION.KEEPALIVE, 'keepalive'],
-  [OPTION.PADDING, 'padding'],
-  [OPTION.EXTENDED_ERROR, 'extended error'],
+  [EDNS_OPTION.NSID, 'NSID'],
+  [EDNS_OPTION.ECS, 'client subnet'],
+  [EDNS_OPTION.COOKIE, 'cookie'],
+  [EDNS_OPTION.KEEPALIVE, 'keepalive'],
+  [EDNS_OPTION.PADDING, 'padding'],
+  [EDNS_OPTION.EDE, 'extended error'],
 ]);
 
 export interface EdnsOption {
@@ -59,13 +57,15 @@ function readOption(code: number, octets: Uint8Array): EdnsOption {
 
 function extendedErrorsOf(options: readonly EdnsOption[]): readonly ExtendedError[] {
   return options.flatMap(({ code, octets }) => {
-    const error = code === OPTION.EXTENDED_ERROR ? readExtendedError(octets) : null;
+    const error = code === EDNS_OPTION.EDE ? readExtendedError(octets) : null;
     return error === null ? [] : [error];
   });
 }
 
 export function isPaddingZero(options: readonly EdnsOption[]): boolean {
-  return options.every(({ code, octets }) => code !== OPTION.PADDING || octets.every((octet) => octet === 0));
+  return options.every(
+    ({ code, octets }) => code !== EDNS_OPTION.PADDING || octets.every((octet) => octet === 0),
+  );
 }
 
 function readExtendedError(octets: Uint8Array): ExtendedError | null {
@@ -76,15 +76,15 @@ function readExtendedError(octets: Uint8Array): ExtendedError | null {
 }
 
 function optionText(code: number, octets: Uint8Array): string {
-  if (code === OPTION.PADDING) return `${octets.length} octets`;
-  if (code === OPTION.COOKIE) {
+  if (code === EDNS_OPTION.PADDING) return `${octets.length} octets`;
+  if (code === EDNS_OPTION.COOKIE) {
     const server = octets.length > 8 ? ` ${encodeHex(octets.subarray(8))}` : '';
     return `${encodeHex(octets.subarray(0, 8))}${server}`;
   }
-  if (code === OPTION.NSID) return new TextDecoder().decode(octets);
-  const error = code === OPTION.EXTENDED_ERROR ? readExtendedError(octets) : null;
+  if (code === EDNS_OPTION.NSID) return new TextDecoder().decode(octets);
+  const error = code === EDNS_OPTION.EDE ? readExtendedError(octets) : null;
   if (error !== null) return `${error.code} ${error.name}${error.text === '' ? '' : `: ${error.text}`}`;
-  if (code === OPTION.KEEPALIVE && octets.length === 2) {
+  if (code === EDNS_OPTION.KEEPALIVE && octets.length === 2) {
     return `${(((octets[0] ?? 0) << 8) | (octets[1] ?? 0)) / 10} s`;
   }
   return encodeHex(octets);
@@ -108,12 +108,13 @@ export interface ResourceRecord {
   readonly fields: Readonly<Record<string, unknown>> | null;
 }
 
-const TYPE_OPT = 41;
 const ADDRESS_OCTETS: Readonly<Record<string, number>> = { A: 4, AAAA: 16 };
 
 /** The fields of a record of the given type; null for a record of another type. */
 export function rdataOf<T extends RdataType>(record: ResourceRecord, type: T): RdataFields[T] | null {
-  return typeName(record.type) === type && record.fields !== null ? (record.fields as RdataFields[T]) : null;
+  return rrtypeName(record.type) === type && record.fields !== null
+    ? (record.fields as RdataFields[T])
+    : null;
 }
 
 /** The joined character strings of a TXT record; null for a record of another type. */
@@ -126,12 +127,12 @@ export function txtOf(record: ResourceRecord): Uint8Array<ArrayBuffer> | null {
 export function readRecord(cursor: Cursor): ResourceRecord | OptRecord {
   const from = cursor.at;
   const owner = cursor.name('owner');
-  const type = cursor.number(2, 'type', typeName);
-  if (type === TYPE_OPT) return readOpt(cursor, owner, from);
+  const type = cursor.number(2, 'type', rrtypeName);
+  if (type === RRTYPE.OPT) return readOpt(cursor, owner, from);
   const klass = cursor.number(2, 'class', (value) => (value === 1 ? 'IN' : `CLASS${value}`));
   const ttl = cursor.number(4, 'ttl', (value) => `${value} s`);
   const end = endOfRdata(cursor);
-  const name = typeName(type);
+  const name = rrtypeName(type);
   const layout = Object.hasOwn(LAYOUTS, name) ? LAYOUTS[name as RdataType] : null;
   const read = layout === null ? readOther(cursor, end) : readFields(cursor, name, layout, end);
   if (cursor.at !== end) throw new MessageError('rdata of another length than it says', end);
@@ -204,7 +205,7 @@ function readFields(cursor: Cursor, type: string, layout: Layout, end: number): 
     texts.push(fieldText(form, value));
     const { wire } = form === 'name' ? (value as DnsName) : { wire: null };
     if (wire === null) for (let at = from; at < cursor.at; at += 1) canonical.push(cursor.octets[at] ?? 0);
-    else canonical.push(...(FOLDED.has(type) ? foldedName(wire) : wire));
+    else canonical.push(...(FOLDED.has(type) ? foldName(wire) : wire));
   }
   return { fields, canonical: Uint8Array.from(canonical), text: texts.join(' ').trimEnd() };
 }
@@ -264,7 +265,9 @@ function readBitmap(cursor: Cursor, field: string, end: number): readonly number
           .filter((bit) => (octet & (0x80 >> bit)) !== 0)
           .map((bit) => base + at * 8 + bit),
       );
-    types.push(...typesOf(cursor.bytes(length, field, (octets) => typesOf(octets).map(typeName).join(' '))));
+    types.push(
+      ...typesOf(cursor.bytes(length, field, (octets) => typesOf(octets).map(rrtypeName).join(' '))),
+    );
   }
   return types;
 }
