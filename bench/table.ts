@@ -3,7 +3,7 @@
  *
  *   node bench/table.ts [rounds] [parts] [--seconds S] [--against DIR] [--save FILE]
  *
- * Parts, separated by commas: hot, hot-plain, unique, denial, cold, dot, doh, doh-single, workers, flood. `cold` and `flood`
+ * Parts, separated by commas: hot, hot-plain, unique, denial, cold, dot, doh, doh-single, workers, flood, floor. `cold` and `flood`
  * need `--against`, the directory of a checkout with its node_modules; it takes part in the others too. `--save` keeps the rows in a file, and the table
  * has those of earlier runs, so that parts can be measured one by one.
  */
@@ -14,11 +14,12 @@ import { requirePrograms } from '../test/support/process.ts';
 import { print } from './lib/figures.ts';
 import type { Part, Row } from './lib/part.ts';
 import { openWorld, type RunOptions } from './lib/world.ts';
-import { cold, hotPlain, hotSigned, workers } from './parts/hosted.ts';
+import { cold, floor, hotPlain, hotSigned, workers } from './parts/hosted.ts';
 import { denial, flood, unique } from './parts/misses.ts';
 import { doh, dohSingle, dot } from './parts/streams.ts';
 
 const PROGRAMS = {
+  cc: 'gcc',
   named: 'bind9',
   nsd: 'nsd',
   knotd: 'knot',
@@ -28,7 +29,7 @@ const PROGRAMS = {
   dig: 'bind9-dnsutils',
 };
 
-const PARTS = [hotSigned, denial, cold, dot, doh, workers, flood, hotPlain, unique, dohSingle];
+const PARTS = [hotSigned, denial, cold, dot, doh, workers, flood, hotPlain, unique, dohSingle, floor];
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,

@@ -1,3 +1,7 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { compare, type Target, waitFor } from '../lib/compare.ts';
 import { coldFile, coldName, fillCold, hotFile } from '../lib/dataset.ts';
 import { dnsperf, prime } from '../lib/load.ts';
@@ -90,5 +94,39 @@ export const workers: Part = {
       rows.push(...rowsOf({ part: 'workers', what, ours: two.name }, samples, { [one.name]: 1 }));
     }
     return rows;
+  },
+};
+
+const ECHO_PORT = 5441;
+/** Octets of a signed answer beyond its question. */
+const ANSWER_OCTETS = 480;
+
+/** The least that a hot answer can cost: a program in C that sends each question back with as many octets more, beside ours and NSD. */
+export const floor: Part = {
+  name: 'floor',
+  async run(world) {
+    const [ours] = await world.ours();
+    const { dataDir } = ours!.server;
+    const program = join(dataDir, 'udp-echo');
+    execFileSync('cc', ['-O2', '-o', program, fileURLToPath(new URL('../lib/udp-echo.c', import.meta.url))]);
+    const echo = spawn(program, [String(ECHO_PORT), String(ANSWER_OCTETS)], { stdio: 'ignore' });
+    try {
+      await once(echo, 'spawn');
+      const file = hotFile(dataDir);
+      const what = 'hot UDP, signed, to the C echo';
+      const targets = [ours!, await world.nsd('signed'), { name: 'C echo', port: ECHO_PORT, pid: echo.pid! }];
+      const samples = await compare(targets, {
+        what,
+        rounds: world.rounds,
+        warmUpSeconds: WARM_UP_SECONDS,
+        prime: ({ port }) => prime(port, file, ['-D']),
+        load: ({ port }) => dnsperf(port, file, ['-D', '-l', String(world.seconds)]),
+      });
+      return ['uqrp', 'NSD'].flatMap((name) =>
+        rowsOf({ part: 'floor', what: `${what}: ${name}`, ours: name }, samples, { 'C echo': null }),
+      );
+    } finally {
+      echo.kill();
+    }
   },
 };
