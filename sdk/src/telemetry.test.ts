@@ -60,6 +60,22 @@ describe('telemetry of a server', () => {
     });
   });
 
+  it('the audit log is listed in pages and exported whole', async () => {
+    const listing = uqrp.audit.list({ since: new Date(0) }, { limit: 2 });
+    const rows = await listing.toArray();
+    const actions = ['record.bulk', 'query_token.minted', 'namespace.created', 'sign_in.done'];
+    assert.deepEqual(rows.map(({ action }) => action).slice(-actions.length), actions);
+    const [bulk] = await uqrp.audit.list({ action: 'record.*', namespace: NAMESPACE }).toArray();
+    assert.deepEqual([bulk?.object.count, bulk?.actor.name], [2, 'telemetry@example.net']);
+    const ids: string[] = [];
+    for await (const { id } of uqrp.audit.export()) ids.push(id);
+    assert.deepEqual(
+      ids,
+      rows.map(({ id }) => id),
+    );
+    await assert.rejects(uqrp.audit.list({ action: 'nothing' }).page(), { status: 400 });
+  });
+
   it('query logs are listed in pages, with filters', async () => {
     for (let n = 0; n < 3; n += 1) await reader.text(`a.log.${NAMESPACE}.v1`);
     await eventually(async () => {
