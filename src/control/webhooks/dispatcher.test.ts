@@ -21,7 +21,7 @@ import {
   until,
   webhookOf,
 } from '../../../test/support/control/webhooks/dispatch-world.ts';
-import { updateRows } from '../../../test/support/store/rows.ts';
+import { findRows, updateRows } from '../../../test/support/store/rows.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { oldestDueSeconds } from './dispatcher.ts';
 import type { AttemptResult } from './send-attempt.ts';
@@ -154,6 +154,11 @@ for (const { name, create, skip } of ENGINES) {
       assert.equal(notice_due_at, run.made.at(-1)!.at);
       assert.deepEqual(await statusesOf(run.store, id), { failed: 30 });
       await until('it is reported', () => disabled === 1);
+      const audited = await findRows(run.store.read, 'audit_log', { where: { action: 'webhook.changed' } });
+      assert.deepEqual(
+        audited.map(({ actor_kind, object_id }) => [actor_kind, object_id]),
+        [['system', id]],
+      );
     });
 
     scenario('a 2xx resets the count of failures', async (run) => {
