@@ -1,7 +1,7 @@
+import { nameToText } from '../../../../src/protocol/dns/name.ts';
 import { encodeHex } from '../../../../src/protocol/encodings.ts';
 import type { DnsName } from '../message/cursor.ts';
 import { type DnsMessage, recordsIn } from '../message/message.ts';
-import { absolute } from '../message/rdata.ts';
 import { type ResourceRecord, rdataOf } from '../message/record.ts';
 import { digestedOctets } from './canonical.ts';
 
@@ -65,7 +65,7 @@ export async function dsOf(zone: DnsName, key: ZoneKey): Promise<DelegationSigne
   const octets = await crypto.subtle.digest('SHA-256', digestedOctets(zone, key.rdata));
   const digest = encodeHex(new Uint8Array(octets)).toUpperCase();
   const { tag, algorithm } = key;
-  const text = `${absolute(zone)} IN DS ${tag} ${algorithm} ${SHA_256} ${digest}`;
+  const text = `${nameToText(zone.wire)} IN DS ${tag} ${algorithm} ${SHA_256} ${digest}`;
   return { tag, algorithm, digestType: SHA_256, digest, text };
 }
 

@@ -41,18 +41,6 @@ export function sameOctets(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && a.every((octet, at) => octet === b[at]);
 }
 
-/**
- * Octets as a master file prints them: `\DDD` where they are not printable (RFC 4343, section 2.1).
- * @param special characters that get a backslash. @param first of the printable octets
- */
-export function escaped(octets: Uint8Array, special: string, first: number): string {
-  return Array.from(octets, (octet) => {
-    if (octet < first || octet > 0x7e) return `\\${String(octet).padStart(3, '0')}`;
-    const letter = String.fromCharCode(octet);
-    return special.includes(letter) ? `\\${letter}` : letter;
-  }).join('');
-}
-
 export type Section = 'header' | 'question' | 'answer' | 'authority' | 'additional';
 
 /** The octets of one field. The spans of a message follow each other without gaps. */

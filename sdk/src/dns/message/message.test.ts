@@ -177,11 +177,19 @@ describe('messages', () => {
           { type: 'AAAA', name: 'a', data: '2001:db8::1' },
           { type: 'UNKNOWN_65280' as never, name: 'a', data: Buffer.from([1, 255]) as never },
           { type: 'TXT', name: 'a', data: [Buffer.from('a"\\\0é')] },
+          { type: 'HINFO', name: 'a', data: { cpu: 'RFC8482', os: '' } },
+          { type: 'CAA', name: 'a', data: { flags: 0, tag: 'issue', value: 'ca.example' } },
         ],
       }),
     );
     const texts = message.records.map(({ text }) => text);
-    assert.deepEqual(texts, ['2001:db8::1', '\\# 2 01ff', '"a\\"\\\\\\000\\195\\169"']);
+    assert.deepEqual(texts, [
+      '2001:db8::1',
+      '\\# 2 01FF',
+      '"a\\"\\\\\\000\\195\\169"',
+      '"RFC8482" ""',
+      '0 issue "ca.example"',
+    ]);
   });
 
   it('types have names, in any case', () => {

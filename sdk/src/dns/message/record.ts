@@ -1,17 +1,17 @@
 import { EDNS_OPTION, extendedErrorName, RRTYPE, rrtypeName } from '../../../../src/protocol/dns/codes.ts';
 import { foldName } from '../../../../src/protocol/dns/name.ts';
-import { encodeHex } from '../../../../src/protocol/encodings.ts';
-import { type Cursor, type DnsName, MessageError, type Section } from './cursor.ts';
 import {
+  CAA_TAG,
   type FieldForm,
-  FOLDED,
   fieldText,
-  LAYOUTS,
-  type Layout,
-  quoted,
-  type RdataFields,
-  type RdataType,
-} from './rdata.ts';
+  genericText,
+  isBitmapWindow,
+  RDATA_LAYOUTS,
+  typesIn,
+} from '../../../../src/protocol/dns/rdata/present.ts';
+import { encodeHex, latin1Of } from '../../../../src/protocol/encodings.ts';
+import { type Cursor, type DnsName, MessageError, type Section } from './cursor.ts';
+import { FOLDED, type RdataFields, type RdataType } from './rdata.ts';
 
 const NAMES: ReadonlyMap<number, string> = new Map([
   [EDNS_OPTION.NSID, 'NSID'],
@@ -108,8 +108,6 @@ export interface ResourceRecord {
   readonly fields: Readonly<Record<string, unknown>> | null;
 }
 
-const ADDRESS_OCTETS: Readonly<Record<string, number>> = { A: 4, AAAA: 16 };
-
 /** The fields of a record of the given type; null for a record of another type. */
 export function rdataOf<T extends RdataType>(record: ResourceRecord, type: T): RdataFields[T] | null {
   return rrtypeName(record.type) === type && record.fields !== null
@@ -132,9 +130,7 @@ export function readRecord(cursor: Cursor): ResourceRecord | OptRecord {
   const klass = cursor.number(2, 'class', (value) => (value === 1 ? 'IN' : `CLASS${value}`));
   const ttl = cursor.number(4, 'ttl', (value) => `${value} s`);
   const end = endOfRdata(cursor);
-  const name = rrtypeName(type);
-  const layout = Object.hasOwn(LAYOUTS, name) ? LAYOUTS[name as RdataType] : null;
-  const read = layout === null ? readOther(cursor, end) : readFields(cursor, name, layout, end);
+  const read = RDATA_LAYOUTS.has(type) ? readFields(cursor, type, end) : readOther(cursor, end);
   if (cursor.at !== end) throw new MessageError('rdata of another length than it says', end);
   return { section: cursor.section, owner, type, class: klass, ttl, from, to: end, ...read };
 }
@@ -189,85 +185,83 @@ type Rdata = Pick<ResourceRecord, 'canonical' | 'text' | 'fields'>;
 /** RFC 3597, section 5. */
 function readOther(cursor: Cursor, end: number): Rdata {
   const octets = cursor.bytes(end - cursor.at, 'data', encodeHex);
-  const text = `\\# ${octets.length} ${encodeHex(octets)}`.trimEnd();
-  return { canonical: Uint8Array.from(octets), text, fields: null };
+  return { canonical: Uint8Array.from(octets), text: genericText(octets), fields: null };
 }
 
-function readFields(cursor: Cursor, type: string, layout: Layout, end: number): Rdata {
+function readFields(cursor: Cursor, type: number, end: number): Rdata {
   const fields: Record<string, unknown> = {};
   const canonical: number[] = [];
   const texts: string[] = [];
-  for (const [field, form] of layout) {
+  for (const [field, form] of RDATA_LAYOUTS.get(type)!) {
     const from = cursor.at;
-    const value = readField(cursor, field, form, end, type);
+    const value = readField(cursor, field, form, end);
     if (cursor.at > end) throw new MessageError('a field longer than its record', end);
     fields[field] = value;
-    texts.push(fieldText(form, value));
-    const { wire } = form === 'name' ? (value as DnsName) : { wire: null };
+    const wire = form === 'name' ? (value as DnsName).wire : null;
+    texts.push(fieldText(form, wire ?? value));
     if (wire === null) for (let at = from; at < cursor.at; at += 1) canonical.push(cursor.octets[at] ?? 0);
     else canonical.push(...(FOLDED.has(type) ? foldName(wire) : wire));
   }
   return { fields, canonical: Uint8Array.from(canonical), text: texts.join(' ').trimEnd() };
 }
 
-function readField(cursor: Cursor, field: string, form: FieldForm, end: number, type: string): unknown {
+const SIZES: Partial<Readonly<Record<FieldForm, number>>> = { u8: 1, u16: 2, type: 2, u32: 4, time: 4 };
+
+function readField(cursor: Cursor, field: string, form: FieldForm, end: number): unknown {
   const text = (value: unknown): string => fieldText(form, value);
   switch (form) {
-    case 'u8':
-      return cursor.number(1, field, text);
-    case 'u16':
-    case 'type':
-      return cursor.number(2, field, text);
-    case 'u32':
-    case 'time':
-      return cursor.number(4, field, text);
     case 'name':
       return cursor.name(field);
-    case 'address':
-      return cursor.bytes(ADDRESS_OCTETS[type] ?? 0, field, text);
+    case 'ipv4':
+      return cursor.bytes(4, field, text);
+    case 'ipv6':
+      return cursor.bytes(16, field, text);
+    case 'quoted':
     case 'hex':
     case 'base64':
       return cursor.bytes(Math.max(0, end - cursor.at), field, text);
+    case 'string':
+      return readString(cursor, field, end);
+    case 'tag': {
+      const tag = readString(cursor, field, end);
+      if (!CAA_TAG.test(latin1Of(tag))) throw new MessageError('not a tag', cursor.at);
+      return tag;
+    }
     case 'strings':
       return readStrings(cursor, field, end);
     case 'bitmap':
       return readBitmap(cursor, field, end);
+    default:
+      return cursor.number(SIZES[form]!, field, text);
   }
+}
+
+function readString(cursor: Cursor, field: string, end: number): Uint8Array {
+  const length = cursor.number(1, 'length');
+  if (cursor.at + length > end) throw new MessageError('a character string longer than its record', end);
+  return cursor.bytes(length, field, (octets) => fieldText('string', octets));
 }
 
 function readStrings(cursor: Cursor, field: string, end: number): readonly Uint8Array[] {
   const strings: Uint8Array[] = [];
-  while (cursor.at < end) {
-    const length = cursor.number(1, 'length');
-    if (cursor.at + length > end) throw new MessageError('a character string longer than its record', end);
-    strings.push(cursor.bytes(length, field, quoted));
-  }
+  while (cursor.at < end) strings.push(readString(cursor, field, end));
   // A TXT record has at least one character string (RFC 1035, section 3.3.14).
   if (strings.length === 0) throw new MessageError('no character string', end);
   return strings;
 }
 
-/** RFC 4034, section 4.1.2: windows in ascending order, each of 1 to 32 octets. */
+/** RFC 4034, section 4.1.2. */
 function readBitmap(cursor: Cursor, field: string, end: number): readonly number[] {
   const types: number[] = [];
   let last = -1;
   while (cursor.at < end) {
     const window = cursor.number(1, 'window');
     const length = cursor.number(1, 'length');
-    if (window <= last || length < 1 || length > 32 || cursor.at + length > end) {
+    if (!isBitmapWindow(window, last, length) || cursor.at + length > end)
       throw new MessageError('not a type bitmap', cursor.at);
-    }
     last = window;
-    const base = window * 256;
-    const typesOf = (octets: Uint8Array): readonly number[] =>
-      Array.from(octets).flatMap((octet, at) =>
-        [0, 1, 2, 3, 4, 5, 6, 7]
-          .filter((bit) => (octet & (0x80 >> bit)) !== 0)
-          .map((bit) => base + at * 8 + bit),
-      );
-    types.push(
-      ...typesOf(cursor.bytes(length, field, (octets) => typesOf(octets).map(rrtypeName).join(' '))),
-    );
+    const text = (octets: Uint8Array): string => fieldText('bitmap', typesIn(window, octets));
+    types.push(...typesIn(window, cursor.bytes(length, field, text)));
   }
   return types;
 }

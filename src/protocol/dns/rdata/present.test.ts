@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { fixtureCases, fromHex } from '../../../../test/support/protocol/dns/fixtures.ts';
+import { formatAddress } from '../../../base/network/address.ts';
 import { parseRrtype, RRTYPE } from '../codes.ts';
 import { rdataToText } from './present.ts';
 
@@ -26,5 +27,19 @@ test('property: printable ASCII always, nothing throws, on any rdata of any type
       assert.match(rdataToText(type, rdata), /^[\x20-\x7e]+$/);
     }),
     { numRuns: 3000 },
+  );
+});
+
+test('property: addresses have the text that they have everywhere else', () => {
+  const group = fc.oneof(fc.constant([0, 0]), fc.tuple(fc.nat(255), fc.nat(255)));
+  const any = fc.array(group, { minLength: 8, maxLength: 8 }).map((groups) => Uint8Array.from(groups.flat()));
+  const mapped = any.map((octets) =>
+    Uint8Array.from(octets, (octet, at) => (at < 10 ? 0 : at < 12 ? 255 : octet)),
+  );
+  fc.assert(
+    fc.property(fc.oneof(any, mapped), (octets) => {
+      assert.equal(rdataToText(RRTYPE.AAAA, octets), formatAddress(octets));
+    }),
+    { numRuns: 2000 },
   );
 });
