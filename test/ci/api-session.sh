@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every shell example of docs/API.md and docs/api in their order, in one shell, against a fresh server, and fails when an
+# Runs every shell example of docs/API.md, docs/api and docs/AUDIT.md in their order, in one shell, against a fresh server, and fails when an
 # example fails or is answered with an error.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -42,7 +42,7 @@ curl() {
   esac
 }
 EOF
-pages=(docs/API.md docs/api/{records,webhooks,accounts,usage}.md)
+pages=(docs/API.md docs/api/{records,webhooks,accounts,usage}.md docs/AUDIT.md)
 # Each block prints its number and line first, so that a failure can be found in the page.
 awk -v n=0 '/^```sh$/ { inside = 1; n++; printf "echo \"== example %d, %s line %d\"\n", n, FILENAME, FNR; next }
   /^```$/ { if (inside) print "echo"; inside = 0; next }

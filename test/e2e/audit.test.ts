@@ -54,6 +54,10 @@ describe('the command audit', () => {
     const { body } = await owner.call('GET', '/audit?action=operator.audit_read');
     assert.equal((body as { audit: unknown[] }).audit.length, 3);
     assert.match((await run(['--user', 'nobody@example.net'])).errors, /User not found/);
+    assert.equal((await runCli(['export', 'acme'], env)).code, 0);
+    const exported = await owner.call('GET', '/audit?action=namespace.exported');
+    const [row] = (exported.body as { audit: { actor: object; object: { name: string } }[] }).audit;
+    assert.deepEqual([row?.actor, row?.object.name], [{ kind: 'operator', id: null, name: null }, 'acme']);
   });
 });
 

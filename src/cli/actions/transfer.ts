@@ -3,8 +3,9 @@ import { createReadStream } from 'node:fs';
 import { AppError, InputError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { type Clock, formatTimeOrNull } from '../../base/time.ts';
+import { auditExport } from '../../control/audit/actions.ts';
 import { exportThen } from '../../control/history/export.ts';
-import { ownerActor } from '../../control/namespaces/rules.ts';
+import { listOwnNamespaces, ownerActor } from '../../control/namespaces/rules.ts';
 import { writeBulk } from '../../control/records/bulk.ts';
 import { type Bulk, parseBulk } from '../../control/records/bulk-shapes.ts';
 import { type ExportedRecord, exportRecords } from '../../control/records/listing.ts';
@@ -55,6 +56,8 @@ export async function exportNamespace(clock: Clock, namespace: string, time?: st
     const name = namespace.toLowerCase();
     const batches =
       time === undefined ? exportRecords(deps, owner, name) : await exportThen(deps, owner, name, time);
+    const own = (await listOwnNamespaces(deps, owner)).find((one) => one.name === name);
+    if (own !== undefined) await auditExport(deps, owner, own);
     for await (const batch of batches) {
       // A pipe that is full must hold us up, or a million records would wait in memory.
       const lines = batch.map((record) => `${JSON.stringify(record)}\n`).join('');

@@ -21,7 +21,7 @@ import { badParameter, type QueryParameters, readParameters } from '../../protoc
 import { arrayOf } from '../../protocol/input/schema.ts';
 import { enveloped } from '../../protocol/input/shape.ts';
 import type { ApiDeps } from '../api-deps.ts';
-import { audit, audited } from '../audit/actions.ts';
+import { auditExport } from '../audit/actions.ts';
 import { exportAt, parseAt, requireWhole } from '../history/export.ts';
 import { namespaceId } from '../namespaces/api.ts';
 import { authorizeNamespace } from '../namespaces/rules.ts';
@@ -197,10 +197,7 @@ export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
     if (at !== null) await requireWhole(deps, namespace, at);
     const isHead = request.method === 'HEAD';
     const reader = isHead ? WITHOUT_PLACE : enter(listings, request, reply);
-    if (!isHead) {
-      const object = audited.namespace(namespace);
-      await deps.store.write((tx) => audit(tx, actor, deps.clock(), 'namespace.exported', object));
-    }
+    if (!isHead) await auditExport(deps, actor, namespace);
     reply.type('application/x-ndjson').header('content-disposition', `attachment; filename="${name}.jsonl"`);
     if (isHead) return sendHead(reply);
     // Trailers need chunks, which HTTP/1.0 does not have: Node refuses the header there.
