@@ -18,8 +18,7 @@ import { ROOT, withLongIdle } from './lib/changed-server.ts';
 import { waitFor } from './lib/compare.ts';
 import { FIRST_NAME, startFilled, ZONE, zoneText } from './lib/dataset.ts';
 import { median, print, row } from './lib/figures.ts';
-import type { Peer } from './lib/peers.ts';
-import { signZone, startSecureBind } from './lib/signed-peers.ts';
+import { signZone, startBind } from './lib/peers.ts';
 
 const CONNECTIONS = Number(process.argv[2] ?? 4096);
 const ROUNDS = Number(process.argv[3] ?? 3);
@@ -104,7 +103,7 @@ if (OTHER !== undefined) {
 }
 servers.push(
   { name: 'bare TLS of Node', parts: ['dot'], start: startBare },
-  { name: 'BIND', parts: BOTH, start: startBind },
+  { name: 'BIND', parts: BOTH, start: startPeer },
 );
 
 /** A certificate as our server makes it. */
@@ -136,8 +135,8 @@ async function startBare(): Promise<Running> {
   };
 }
 
-async function startBind(): Promise<Running> {
-  const bind: Peer = startSecureBind(ZONE, signed, BIND_PORT, certificate, CONNECTIONS + FIRST);
+async function startPeer(): Promise<Running> {
+  const bind = startBind(ZONE, signed, BIND_PORT, certificate, CONNECTIONS + FIRST);
   await waitFor({ name: 'BIND', port: BIND_PORT, pid: bind.child.pid! }, FIRST_NAME);
   return {
     pid: bind.child.pid!,

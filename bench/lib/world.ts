@@ -5,8 +5,7 @@ import type { Uqrp } from '../../test/support/server-process.ts';
 import { ROOT, withoutBudget } from './changed-server.ts';
 import { type Target, waitFor } from './compare.ts';
 import { FIRST_NAME, startFilled, ZONE, zoneText } from './dataset.ts';
-import { type Peer, startBind, startKnot, startNsd } from './peers.ts';
-import { signZone, startPowerDns, startSecureBind } from './signed-peers.ts';
+import { type Peer, signZone, startBind, startKnot, startNsd, startPowerDns } from './peers.ts';
 
 export interface RunOptions {
   readonly rounds: number;
@@ -73,26 +72,23 @@ export function openWorld(options: RunOptions): World {
       'ours',
       checkouts(() => ({})),
     );
-  const bindOverTls = () =>
-    once('bind signed', async () => {
+  /** With the certificate of ours. */
+  const bind = (kind: 'signed' | 'plain') =>
+    once(`bind ${kind}`, async () => {
       const tls = join((await ours())[0]!.server.dataDir, 'tls');
-      const read = (file: string): string => readFileSync(join(tls, file), 'utf8');
-      return target(
-        startSecureBind(ZONE, await signed(), 5411, { cert: read('cert.pem'), key: read('key.pem') }),
-      );
+      const [cert, key] = ['cert.pem', 'key.pem'].map((file) => readFileSync(join(tls, file), 'utf8'));
+      const port = kind === 'signed' ? 5411 : 5421;
+      return target(startBind(ZONE, await data(kind), port, { cert: cert!, key: key! }));
     });
   return {
     ...options,
     ours,
     oursWithoutBudget: () => once('without budget', checkouts(withoutBudget)),
     twoWorkers: () => once('two workers', () => side('two workers', { UQRP_WORKERS: '2' })),
-    bind: (kind) =>
-      kind === 'signed'
-        ? bindOverTls()
-        : once('bind plain', async () => target(startBind(ZONE, await data(kind), 5401))),
+    bind,
     async secureBind(transport) {
-      const bind = await bindOverTls();
-      return { ...bind, port: bind.port + (transport === 'dot' ? 1 : 2) };
+      const { port, ...rest } = await bind('signed');
+      return { ...rest, port: port + (transport === 'dot' ? 1 : 2) };
     },
     nsd: (kind) =>
       once(`nsd ${kind}`, async () =>
