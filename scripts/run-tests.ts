@@ -18,8 +18,8 @@ import type { TestEnd } from './test-events.ts';
 import { killShares, runShare, type Share, type ShareOutcome, sharesOf } from './test-shares.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
-/** More would contend for the disk, and for the memory of a laptop: each takes up to half a gigabyte. */
-const SIDE_BY_SIDE = Math.min(4, Math.max(2, Math.floor(availableParallelism() / 2)));
+/** A share waits for servers in a third of its time, so three fill two cores. More would contend for the disk and the memory: each takes up to a gigabyte. */
+const SIDE_BY_SIDE = Math.min(4, Math.max(3, Math.floor(availableParallelism() / 2)));
 const SLOWEST = 30;
 /** The reporter's title above the failures of a run, with their errors. */
 const FAILURES = '✖ failing tests:';
