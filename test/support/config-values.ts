@@ -92,6 +92,7 @@ export const VALUES: readonly [VariableName, readonly string[], readonly string[
   ['UQRP_DNS_RATE', ['0', '1', '1000000'], ['1000001', '-1', 'off']],
   ['UQRP_UDP', ['auto', 'node'], ['batch', 'AUTO', 'off']],
   ['UQRP_WORKERS', ['1', '256'], ['0', '257', 'all']],
+  ['UQRP_AUDIT_DAYS', ['1', '90', '400'], ['0', '401', '1.5', '-1', 'all']],
   ['UQRP_TOKEN', ['svck_1', 'a.b-c_d', '~'.repeat(4096)], ['a b', 'a\nb', 'grün', '~'.repeat(4097)]],
   ['UQRP_QUERY_TOKEN', ['svcq0v', 'A1'.repeat(29)], ['a.b', 'a-b', 'a'.repeat(59)]],
   [
