@@ -33,6 +33,8 @@ browserTest('audit', (get) => {
       await row(page, action).getByText('ada@example.net').waitFor();
     assert.equal(await row(page, 'namespace.created').count(), 2);
     assert.equal(await page.getByText(CANARY).count(), 0);
+    // The page belongs to the account in the navigation.
+    await page.locator('nav [aria-current=page]', { hasText: 'Account' }).waitFor();
     await axe('audit log');
     await shot('audit');
   });

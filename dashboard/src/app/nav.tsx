@@ -14,9 +14,9 @@ export function Nav() {
   return (
     <nav class={`nav ${isOpen ? 'open' : ''}`} aria-label={t('nav.main')}>
       <ul>
-        {links.map(({ path, text, isOnPhones }) => (
+        {links.map(({ path, text, isOnPhones, with: other }) => (
           <li key={path} class={isOnPhones ? '' : 'rest'}>
-            <a href={path} aria-current={isWithin(pathname, path) ? 'page' : undefined}>
+            <a href={path} aria-current={isWithin(pathname, path) || pathname === other ? 'page' : undefined}>
               {t(text)}
             </a>
           </li>

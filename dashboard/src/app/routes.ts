@@ -113,6 +113,8 @@ export const ROUTES: readonly Route[] = [
 export interface NavLink {
   readonly path: string;
   readonly text: TextKey;
+  /** Another page that is reached from this one. */
+  readonly with?: string;
   /** Second key of the shortcut `g` …. */
   readonly key: string;
   /** Visible on phones without the button `More`. */
@@ -131,7 +133,7 @@ export const NAV_LINKS: readonly NavLink[] = [
   { path: '/usage', text: 'nav.usage', key: 'u' },
   { path: '/datasets', text: 'nav.datasets', key: 'd' },
   { path: '/api', text: 'nav.api', key: 'i' },
-  { path: '/account', text: 'nav.account', key: 'a' },
+  { path: '/account', text: 'nav.account', key: 'a', with: '/audit' },
 ];
 
 export interface Found {
