@@ -1,6 +1,6 @@
 /**
  * The feed of changes: time from the answer to a write until a client of `GET /changes/stream` has its change, in one process, over two on
- * PostgreSQL, and of a write of another process on SQLite; then memory and CPU of 256 quiet streams.
+ * PostgreSQL, with and without notices, and of a write of another process on SQLite; then memory and CPU of 256 quiet streams.
  *
  *   node bench/changes.ts [writes] [seconds]
  */
@@ -16,7 +16,8 @@ import { print, quantile, row } from './lib/figures.ts';
 const [writes = 500, seconds = 30] = process.argv.slice(2).map(Number);
 /** Milliseconds between two writes. */
 const PACE_MS = 20;
-const UNNOTICED = 20;
+/** Writes that only a poll finds. */
+const UNNOTICED = 50;
 const STREAMS = 256;
 const STREAMS_EACH = 3;
 
@@ -148,21 +149,32 @@ try {
 } finally {
   await single.remove();
 }
-const database = await postgresDatabase();
-const shared = {
-  UQRP_DATABASE_URL: database.url,
-  UQRP_SECRET: 'a secret of more than 32 characters',
-  UQRP_ROLE: 'control',
-};
-const pair = [await startUqrp(shared), await startUqrp(shared)] as const;
-try {
-  const owner = await ownerOf(pair[0]);
-  line(
-    'two, PostgreSQL',
-    await delays(await openStream(pair[1], owner.token), keysOf('k', writes), post(owner)),
-    150,
-  );
-} finally {
-  await Promise.all(pair.map((server) => server.remove()));
-  await database.drop();
+await overTwo('two, PostgreSQL', writes, 150);
+await overTwo('two, PostgreSQL, no notices', UNNOTICED, 1200, [
+  'create function public.pg_notify(text, text) returns void language sql as $$ select $$',
+  `do $$ begin execute format('alter database %I set search_path = public, pg_catalog', current_database()); end $$`,
+]);
+
+/** One process writes, and the stream is of the other. @param before statements, before they start */
+async function overTwo(
+  what: string,
+  count: number,
+  limit: number,
+  before: readonly string[] = [],
+): Promise<void> {
+  const database = await postgresDatabase();
+  for (const sql of before) await database.query(sql);
+  const shared = {
+    UQRP_DATABASE_URL: database.url,
+    UQRP_SECRET: 'a secret of more than 32 characters',
+    UQRP_ROLE: 'control',
+  };
+  const pair = [await startUqrp(shared), await startUqrp(shared)] as const;
+  try {
+    const owner = await ownerOf(pair[0]);
+    line(what, await delays(await openStream(pair[1], owner.token), keysOf('k', count), post(owner)), limit);
+  } finally {
+    await Promise.all(pair.map((server) => server.remove()));
+    await database.drop();
+  }
 }
