@@ -187,6 +187,9 @@ export const LIMITS = {
   changeStreamRows: 1000, // rows a second of one stream
   changeStreamPage: 100, // rows that a stream reads at once while it is behind
   changePagesAtOnce: 4, // of streams that are behind; each reads its next page when its turn comes
+  applyFiles: 100_000, // files of a directory that `uqrp apply` reads
+  applyFreeDeletions: 10, // deletions of `apply --prune` that need no --max-deletes, or `applyFreePercent` of what could be deleted
+  applyFreePercent: 20,
   queryLogResumeRows: 20_000, // rows of all customers that a stream looks through after Last-Event-ID
   usageDays: 400, // how long hourly sums are kept
   udpPayload: 1232, // advertised, and never exceeded over UDP (RFC 9715)

@@ -6,6 +6,7 @@ import { readDirectory } from '../apply/directory.ts';
 import {
   bulkOf,
   countsOf,
+  namingKeys,
   type Plan,
   type PresentRecord,
   planLines,
@@ -124,14 +125,13 @@ async function carryOut(rest: Rest, plan: Plan, options: ApplyOptions, json: boo
   if (isDry) return;
   for (let at = 0; at < plan.steps.length; at += LIMITS.bulkItems) {
     const part = plan.steps.slice(at, at + LIMITS.bulkItems);
+    const bulk = bulkOf(part);
     try {
-      await rest.write((api) => api.records.bulk(bulkOf(part)));
+      await rest.write((api) => api.records.bulk(bulk));
     } catch (error) {
-      throw at === 0
-        ? error
-        : new InputError(
-            `${(error as Error).message}\n${at} of ${plan.steps.length} changes were written before`,
-          );
+      if (!(error instanceof InputError)) throw error;
+      const before = at === 0 ? '' : `\n${at} of ${plan.steps.length} changes were written before`;
+      throw new InputError(`${namingKeys(error.message, bulk)}${before}`);
     }
   }
 }

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import fs, { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { describe, it } from 'node:test';
+import { describe, it, mock } from 'node:test';
 import { InputError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { readDirectory } from './directory.ts';
@@ -120,4 +121,23 @@ describe('a directory of records', () => {
       assert.throws(() => readDirectory(dir, undefined, 8), /give --namespace/),
     );
   });
+});
+
+it('a directory has so many files at most', () => {
+  const count = (files: number): string =>
+    faultsOf({ 'a.txt': '' }, (dir) => {
+      const file = fs.lstatSync(join(dir, 'a.txt'));
+      const names = Array.from({ length: files }, (_, i) => `a b${i}.txt`);
+      mock.method(fs, 'readdirSync', () => names);
+      mock.method(fs, 'lstatSync', () => file);
+      syncBuiltinESMExports();
+    });
+  try {
+    assert.match(count(LIMITS.applyFiles), /^a b0\.txt: its key/);
+    mock.restoreAll();
+    assert.match(count(LIMITS.applyFiles + 1), /has more than 100000 files$/);
+  } finally {
+    mock.restoreAll();
+    syncBuiltinESMExports();
+  }
 });

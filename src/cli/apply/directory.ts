@@ -21,8 +21,6 @@ const TYPES: Readonly<Record<string, string>> = {
   xml: 'application/xml',
 };
 const DEFAULT_TYPE = 'application/octet-stream';
-/** Files of one directory. */
-const FILES_MAX = 100_000;
 
 interface KeySettings {
   readonly ttl_seconds?: number;
@@ -103,7 +101,8 @@ function filesOf(dir: string, faults: string[]): readonly Found[] {
     }
   };
   walk(null);
-  if (found.length > FILES_MAX) throw new InputError(`${dir} has more than ${FILES_MAX} files`);
+  if (found.length > LIMITS.applyFiles)
+    throw new InputError(`${dir} has more than ${LIMITS.applyFiles} files`);
   return found;
 }
 

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import {
   bulkOf,
   countsOf,
+  namingKeys,
   type PresentRecord,
   planLines,
   planOf,
@@ -143,5 +144,21 @@ describe('a plan', () => {
     assert.match(tooManyDeletions(deleting(11, 54), null)!, /^11 of 54 records would be deleted/);
     assert.equal(tooManyDeletions(deleting(11, 54), 11), null);
     assert.match(tooManyDeletions(deleting(3, 54), 2)!, /--max-deletes allows 2/);
+  });
+
+  it('names the key of a lost race', () => {
+    const item = { data: '', content_type: 'text/plain', ttl_seconds: 60, if_updated_at: null };
+    const bulk = {
+      put: ['a', 'b'].map((name) => ({ ...item, key: `${name}.flags.shop.v1` })),
+      delete: [{ key: 'c.flags.shop.v1', if_updated_at: 't' }],
+    };
+    for (const [told, expected] of [
+      ['records[1] has changed', 'b.flags.shop.v1 has changed'],
+      ['delete[0] has changed', 'c.flags.shop.v1 has changed'],
+      ['delete[1] has changed', 'delete[1] has changed'],
+      ['records[0].data is not strict Base64', 'records[0].data is not strict Base64'],
+    ] as const) {
+      assert.equal(namingKeys(told, bulk), expected);
+    }
   });
 });

@@ -1,3 +1,4 @@
+import { LIMITS } from '../../base/limits.ts';
 /** What must change so that a namespace holds the wanted records. Pure: it reads and writes nothing. */
 
 export interface WantedRecord {
@@ -84,17 +85,14 @@ function isSame(wanted: WantedRecord, present: PresentRecord): boolean {
   );
 }
 
-/** Deletions that need no consent: this many, or this part of what could be deleted. */
-const FREE_DELETIONS = 10;
-const FREE_PART = 0.2;
-
 /** @param max option --max-deletes. @returns why the plan deletes too much; null: it does not */
 export function tooManyDeletions({ steps, prunable }: Plan, max: number | null): string | null {
   const count = steps.filter(({ kind }) => kind === 'deleted').length;
   if (max !== null) {
     return count > max ? `${count} records would be deleted, and --max-deletes allows ${max}` : null;
   }
-  if (count <= FREE_DELETIONS || count <= prunable * FREE_PART) return null;
+  const free = Math.max(LIMITS.applyFreeDeletions, (prunable * LIMITS.applyFreePercent) / 100);
+  if (count <= free) return null;
   return `${count} of ${prunable} records would be deleted: allow it with --max-deletes ${count}`;
 }
 
@@ -148,4 +146,14 @@ export function bulkOf(steps: readonly Step[]) {
       step.kind === 'deleted' ? [{ key: step.key, if_updated_at: step.present.updatedAt }] : [],
     ),
   };
+}
+
+const LOST_RACE = /\b(records|delete)\[(\d+)\] has changed/;
+
+/** The refusal of a bulk write of `bulkOf`, with the key of the record that has changed in place of its number. */
+export function namingKeys(refusal: string, { put, delete: deleted }: ReturnType<typeof bulkOf>): string {
+  return refusal.replace(LOST_RACE, (whole, list: string, index: string) => {
+    const item = (list === 'records' ? put : deleted)[Number(index)];
+    return item === undefined ? whole : `${item.key} has changed`;
+  });
 }

@@ -6,8 +6,9 @@ import {
   text,
   usedVersions,
 } from '../../../test/support/control/history/versions.ts';
+import { newMember, newOrganization } from '../../../test/support/control/organizations/rig.ts';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
-import { assertFailure, type Json, openWorld } from '../../../test/support/http/world.ts';
+import { assertFailure, created, type Json, newName, openWorld } from '../../../test/support/http/world.ts';
 import { setSuspended } from '../namespaces/rules.ts';
 
 const NONE = ['this namespace keeps no history'];
@@ -278,6 +279,31 @@ apiScenarios('history', {
       assert.equal((await listed(customer, `${path}/versions`))[0], '5 null');
       await world.close();
     },
+
+  'a member who is no owner cannot switch it on, change or end it, and restores and reads as ever': async (
+    store,
+  ) => {
+    const world = await openWorld(store);
+    const organization = await newOrganization(world);
+    const { asOwner } = organization;
+    const { id, name } = created(await asOwner.post('/namespaces', { namespace: { name: newName() } }));
+    await keep(asOwner, id);
+    const key = `r.${name}.v1`;
+    const record = created(await asOwner.post('/records', { record: { key, data: text('first') } }));
+    const { session } = await newMember(world, organization);
+    for (const history of [KEEP, { versions: 1, days: 1 }, null]) {
+      assertFailure(
+        await session.patch(`/namespaces/${id}`, { namespace: { history } }),
+        403,
+        'authorization_error',
+      );
+    }
+    assert.deepEqual((await asOwner.get(`/namespaces/${id}`)).json.history.versions, KEEP.versions);
+    assert.equal((await session.patch(`/records/${record.id}`, { record: { data: '' } })).status, 200);
+    assert.deepEqual(await listed(session, `/records/${record.id}/versions`), ['2 null', '1 write']);
+    assert.equal((await session.post(`/records/${record.id}/restore`, { version: 1 })).status, 200);
+    await world.close();
+  },
 
   'a key sees and does what its scopes allow; a suspended namespace takes nothing': async (store) => {
     const world = await openWorld(store);

@@ -8,7 +8,9 @@ import {
   usedVersions,
 } from '../../../test/support/control/history/versions.ts';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
+import { runLoops } from '../../../test/support/http/server-parts.ts';
 import { assertFailure, created, openWorld } from '../../../test/support/http/world.ts';
+import { deleteAccount } from '../accounts/rules.ts';
 import { sweepExpired } from '../records/expiry.ts';
 
 const DAY = 86_400_000;
@@ -169,7 +171,7 @@ apiScenarios('how long versions stay', {
     await world.close();
   },
 
-  'a deleted namespace, and a deleted account, leave no version': async (store) => {
+  'a deleted namespace leaves no version': async (store) => {
     const world = await openWorld(store);
     const customer = await world.customer();
     const { id, name } = await keepingNamespace(customer);
@@ -189,6 +191,38 @@ apiScenarios('how long versions stay', {
     assert.equal('history' in again, false);
     await keep(customer, again.id);
     assert.deepEqual(await listed(customer, `/namespaces/${again.id}/versions?key=r.${name}.v1`), []);
+    await world.close();
+  },
+
+  'a deleted account leaves no version, also where its history has ended before': async (store) => {
+    const world = await openWorld(store);
+    const customer = await world.customer();
+    const namespaces = [await keepingNamespace(customer), await keepingNamespace(customer)];
+    for (const { name } of namespaces) {
+      const record = await customer.record(`r.${name}.v1`);
+      await customer.patch(`/records/${record.id}`, { record: { data: '' } });
+    }
+    await keep(customer, namespaces[1]!.id, null);
+    const left = async (): Promise<number[]> => {
+      const histories = `select id from histories where customer_id = '${customer.id}'`;
+      const counts = [];
+      for (const sql of [`(${histories}) as x`, `record_versions where history_id in (${ids})`]) {
+        const { rows } = await store.read.execute<{ n: number }>(`select count(*) as n from ${sql}`, []);
+        counts.push(Number(rows[0]?.n));
+      }
+      return counts;
+    };
+    const { rows } = await store.read.execute<{ id: number }>(
+      `select id from histories where customer_id = '${customer.id}'`,
+      [],
+    );
+    const ids = rows.map(({ id }) => id).join(', ');
+    assert.deepEqual(await left(), [2, 4]);
+    await deleteAccount(world.deps, customer.email);
+    await runLoops(store, () => world.now());
+    await store.scrub();
+    await prune(store, world.now());
+    assert.deepEqual(await left(), [0, 0]);
     await world.close();
   },
 });

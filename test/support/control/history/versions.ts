@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import type { Store } from '../../../../src/store/store.ts';
 import { pruneVersions } from '../../../../src/store/version-retention.ts';
-import type { Customer, Json } from '../../http/world.ts';
+import type { Caller, Customer, Json } from '../../http/world.ts';
 
 const KEEP = { versions: 20, days: 90 };
 
 export const text = (value: string): string => Buffer.from(value).toString('base64');
 
 /** Switches the history of a namespace. @returns the namespace */
-export async function keep(customer: Customer, id: string, history: unknown = KEEP): Promise<Json> {
+export async function keep(customer: Caller, id: string, history: unknown = KEEP): Promise<Json> {
   const answer = await customer.patch(`/namespaces/${id}`, { namespace: { history } });
   assert.equal(answer.status, 200, answer.text);
   return answer.json;
@@ -25,7 +25,7 @@ export async function keepingNamespace(
 }
 
 /** Versions as `number cause`, newest first. */
-export async function listed(customer: Customer, path: string): Promise<string[]> {
+export async function listed(customer: Caller, path: string): Promise<string[]> {
   const answer = await customer.get(path);
   assert.equal(answer.status, 200, answer.text);
   return answer.json.versions.map((one: Json) => `${one.version} ${one.cause}`);
