@@ -162,6 +162,7 @@ async function onPostgres(): Promise<Engine> {
 /**
  * Writes until so many changes are in the log.
  * @param pace the share that may be written by now, 0 to 1: the kills come all the time
+ * @param onWrite called after each
  * @returns how many namespaces it has deleted; as many records expire
  */
 async function write(
@@ -169,11 +170,13 @@ async function write(
   changes: number,
   random: (bound: number) => number,
   pace: () => number,
+  onWrite: () => void,
 ): Promise<number> {
   let brief = 0;
   const call = async (method: string, path: string, body?: unknown): Promise<{ id: string }> => {
     const answer = await owner.call(method, path, body);
     assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    onWrite();
     return answer.body as { id: string };
   };
   const key = (i: number): string => `k${i}.${NAMESPACE}.v1`;
@@ -215,6 +218,7 @@ async function follow(engine: Engine, changes: number, kills: number, seed: numb
 
   let isWritten = false;
   let killed = 0;
+  let writes = 0;
   let restarts = 0;
   const ends: (() => Promise<void>)[] = [];
   const startReader = (i: number): ChildProcess => {
@@ -227,6 +231,7 @@ async function follow(engine: Engine, changes: number, kills: number, seed: numb
   /** Kills a reader again and again, then leaves one that nobody kills. */
   const harass = async (i: number): Promise<void> => {
     let lives = 0;
+    let known = 0;
     let stored = statSync(files[i]!).size;
     for (;;) {
       const child = startReader(i);
@@ -244,11 +249,15 @@ async function follow(engine: Engine, changes: number, kills: number, seed: numb
       await sleep(random(400));
       const before = stored;
       stored = statSync(files[i]!).size;
-      lives = stored > before ? 0 : lives + 1;
+      if (stored > before) {
+        lives = 0;
+        known = writes;
+      } else if (writes > known) lives++;
       for (let ms = 0; lives >= LIVES_MAX && stored === before && ms < PATIENCE_MS; ms += 50) {
         await sleep(50);
         stored = statSync(files[i]!).size;
       }
+      if (stored > before) lives = 0;
       killed++;
       await kill();
     }
@@ -265,7 +274,13 @@ async function follow(engine: Engine, changes: number, kills: number, seed: numb
     }
   };
   try {
-    const writing = write(owner, changes, random, () => killed / kills).finally(() => {
+    const writing = write(
+      owner,
+      changes,
+      random,
+      () => killed / kills,
+      () => writes++,
+    ).finally(() => {
       isWritten = true;
     });
     const [brief] = await Promise.all([writing, harassServer(), ...files.map((_, i) => harass(i))]);
