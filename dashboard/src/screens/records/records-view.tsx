@@ -146,50 +146,49 @@ export function RecordsView({ namespace }: RecordsViewProps) {
           )}
         </Nothing>
       ) : null}
+      {/* Also where no row is left: what it is doing, and its undo, must not go with the rows. */}
+      {selected.size > 0 && meta !== undefined ? (
+        <SelectionBar
+          ids={selected}
+          rows={pages.rows}
+          filter={filter}
+          meta={meta}
+          namespaces={namespaces.value ?? []}
+          onDone={() => {
+            setSelected(new Set());
+            invalidate('records');
+            invalidate('namespaces');
+          }}
+          onDeleted={pages.noteDeleted}
+          onClear={() => setSelected(new Set())}
+        />
+      ) : null}
       {pages.rows.length > 0 ? (
-        <>
-          {selected.size > 0 && meta !== undefined ? (
-            <SelectionBar
-              ids={selected}
-              rows={pages.rows}
-              filter={filter}
-              meta={meta}
-              namespaces={namespaces.value ?? []}
-              onDone={() => {
-                setSelected(new Set());
-                invalidate('records');
-                invalidate('namespaces');
-              }}
-              onDeleted={pages.noteDeleted}
-              onClear={() => setSelected(new Set())}
-            />
-          ) : null}
-          <DataTable
-            label={t('records.title')}
-            columns={columns}
-            rows={pages.rows}
-            rowKey={rowId}
-            rowName={rowName}
-            total={pages.isWhole ? pages.rows.length : -1}
-            onEnd={pages.more}
-            selected={selected}
-            onSelect={setSelected}
-            onCurrent={(row) => {
-              current.current = row;
-            }}
-            onOpen={({ id }) => setQuery({ record: id }, {})}
-            actions={(row) => (
-              <>
-                <Button tone="quiet" onClick={() => startEdit(row.id)}>
-                  {t('records.edit')}
-                </Button>
-                <Button tone="quiet" onClick={() => setDoomed(row)}>
-                  {t('ui.delete')}
-                </Button>
-              </>
-            )}
-          />
-        </>
+        <DataTable
+          label={t('records.title')}
+          columns={columns}
+          rows={pages.rows}
+          rowKey={rowId}
+          rowName={rowName}
+          total={pages.isWhole ? pages.rows.length : -1}
+          onEnd={pages.more}
+          selected={selected}
+          onSelect={setSelected}
+          onCurrent={(row) => {
+            current.current = row;
+          }}
+          onOpen={({ id }) => setQuery({ record: id }, {})}
+          actions={(row) => (
+            <>
+              <Button tone="quiet" onClick={() => startEdit(row.id)}>
+                {t('records.edit')}
+              </Button>
+              <Button tone="quiet" onClick={() => setDoomed(row)}>
+                {t('ui.delete')}
+              </Button>
+            </>
+          )}
+        />
       ) : null}
       {opened !== null && meta !== undefined ? (
         <RecordPanel

@@ -29,6 +29,8 @@ export interface SelectionBarProps {
 interface Job {
   readonly title: string;
   readonly text: string;
+  /** Of the records, when it was asked for: the list may be read again meanwhile. */
+  readonly chosen: readonly RecordRow[];
   readonly items: readonly BulkItem[];
   readonly isDeletion: boolean;
   /** Of a deletion that can be taken back. */
@@ -73,6 +75,7 @@ export function SelectionBar(props: SelectionBarProps) {
     setJob({
       title: tn('records.bulkChange', items.length),
       text: `${writes(items.length)} ${t('records.bulkChangeText')}`,
+      chosen,
       items,
       isDeletion: false,
     });
@@ -82,11 +85,13 @@ export function SelectionBar(props: SelectionBarProps) {
     setJob({
       title: tn('records.bulkDelete', chosen.length),
       text: `${writes(chosen.length)} ${t(held === null ? 'records.bulkDeleteText' : 'records.bulkDeleteUndo')}`,
+      chosen,
       items: chosen.map(({ key }) => ({ key, record: null })),
       isDeletion: true,
       held,
     });
   };
+  if (chosen.length === 0 && job === null) return null;
   return (
     <div class="note">
       <div class="actions">
@@ -123,7 +128,7 @@ export function SelectionBar(props: SelectionBarProps) {
             setJob(null);
             if (done.size === 0) return;
             if (job.isDeletion) {
-              onDeleted(chosen.filter(({ key }) => done.has(key)).map(({ id }) => id));
+              onDeleted(job.chosen.filter(({ key }) => done.has(key)).map(({ id }) => id));
               const { held } = job;
               const undo = async (): Promise<void> => {
                 if (held) await undoDeletion(api, held, written, done);
