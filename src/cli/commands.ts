@@ -126,7 +126,10 @@ export function addRecordCommands({ program, command, clock, json }: Builder): v
       '--type <media-type>',
       'media type of the value (default: text/plain, of a file application/octet-stream)',
     )
-    .option('--ttl <seconds>', 'how long resolvers keep the answer (default: 300)')
+    .option(
+      '--ttl <seconds>',
+      'hint in the answer for how long its reader may keep the value; not the TTL of the DNS record (default: 300)',
+    )
     .addOption(
       new Option('--expires <time>', 'delete the record after this time: 30s, 5m, 1h or 7d').conflicts([
         'expiresIn',
@@ -161,10 +164,13 @@ export function addRecordCommands({ program, command, clock, json }: Builder): v
     .action(async (key: string, value: string | undefined, options: PutOptions) =>
       (await loadRecords()).putRecord(clock, key, value, options, json()),
     );
-  command(program, 'delete', 'delete a record')
+  command(program, 'delete', 'delete a record: over REST when UQRP_TOKEN is set, else in the store')
     .argument(...KEY)
+    .option('--api <url>', 'REST server for UQRP_TOKEN (default: UQRP_HTTP_HOST and UQRP_HTTP_PORT)')
     .addHelpText('after', examples('uqrp delete greeting.acme.v1'))
-    .action(async (key: string) => (await loadRecords()).deleteRecordByKey(clock, key, json()));
+    .action(async (key: string, options: { readonly api?: string }) =>
+      (await loadRecords()).deleteRecordByKey(clock, key, options, json()),
+    );
 }
 
 /** Over REST with UQRP_TOKEN, or with --user from the store. */

@@ -52,7 +52,7 @@ export function openRest(address: string | undefined, config: Config, token = to
     origin,
     api,
     read: (run) => told(run, ''),
-    write: (run) => told(run, ' The record may be stored: read it.'),
+    write: (run) => told(run, ' The write may have been done: read the record.'),
   };
 }
 

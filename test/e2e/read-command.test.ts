@@ -63,6 +63,21 @@ describe('the commands put over REST and read', () => {
     assert.deepEqual([json.format, Buffer.from(json.data, 'base64').toString()], ['text', text]);
   });
 
+  it('delete with UQRP_TOKEN, over REST and not in the store', async () => {
+    await run(['put', 'gone.open.v1', 'x']);
+    await eventually(async () => (await run(['read', 'gone.open.v1'])).out === 'x');
+    const first = await run(['delete', 'gone.open.v1']);
+    assert.deepEqual([first.code, first.out, first.errors], [0, 'gone.open.v1 deleted\n', '']);
+    await eventually(async () => (await run(['read', 'gone.open.v1'])).code === 1);
+    const again = await run(['delete', 'gone.open.v1']);
+    assert.deepEqual([again.code, again.errors], [1, 'there is no record gone.open.v1\n']);
+    const bad = await run(['delete', 'open.v1']);
+    assert.equal(bad.code, 1);
+    assert.match(bad.errors, /^key must /);
+    const without = await run(['delete', 'gone.open.v1', '--api', 'http://localhost:1'], { UQRP_TOKEN: '' });
+    assert.deepEqual([without.code, without.errors], [2, '--api needs UQRP_TOKEN\n']);
+  });
+
   it('wait with --wait until the node has the record, and say which; --wait without a token is a wrong command line', async () => {
     const put = await run(['put', 'waited.open.v1', 'x', '--wait', '10s']);
     assert.deepEqual([put.code, put.errors], [0, '']);

@@ -139,8 +139,23 @@ function describe(written: Written, { host, dnsPort, zones }: Config): string {
   ].join('\n');
 }
 
-/** Deletes a record by its key. @throws InputError when there is none */
-export async function deleteRecordByKey(clock: Clock, key: string, json: boolean): Promise<void> {
+/** Deletes a record by its key: over REST with UQRP_TOKEN, else in the store. @throws InputError when there is none */
+export async function deleteRecordByKey(
+  clock: Clock,
+  key: string,
+  { api: address }: { readonly api?: string },
+  json: boolean,
+): Promise<void> {
+  const gone = (id: string | null): void => {
+    if (id === null) throw new InputError(`there is no record ${key}`);
+    print(json ? JSON.stringify({ id, key, deleted: true }) : `${key} deleted`);
+  };
+  const token = readEnvironment().UQRP_TOKEN ?? '';
+  if (token !== '') {
+    const rest = openRest(address, commandConfig(), token);
+    return gone((await rest.write((api) => api.records.bulk({ delete: [key] }))).deleted[0] ?? null);
+  }
+  if (address !== undefined) throw new UsageError('--api needs UQRP_TOKEN');
   await withStore(clock, async ({ deps }) => {
     const id = await plain(async () => {
       const body = { delete: [key] };
@@ -148,8 +163,7 @@ export async function deleteRecordByKey(clock: Clock, key: string, json: boolean
       const owner = await ownerActor(deps, record!.namespace);
       return (await writeBulk(deps, owner, body)).deleted[0] ?? null;
     });
-    if (id === null) throw new InputError(`there is no record ${key}`);
-    print(json ? JSON.stringify({ id, key, deleted: true }) : `${key} deleted`);
+    gone(id);
   });
 }
 
