@@ -14,6 +14,7 @@ export const PAGES: ReadonlySet<string> = new Set([
   'account',
   'api',
   'api-keys',
+  'audit',
   'datasets',
   'namespaces',
   'playground',
