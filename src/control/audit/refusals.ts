@@ -34,7 +34,7 @@ interface Refusal {
   readonly organizationId: string | null;
 }
 
-type Row = Omit<NewAuditRow, 'customer_id' | 'object_id'> & { readonly object_id: string | null };
+type Row = Omit<NewAuditRow, 'customer_id'>;
 
 interface Waiting {
   readonly customerOf: (tx: Tx) => Promise<string | null>;

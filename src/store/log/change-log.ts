@@ -106,7 +106,7 @@ const ADD_BLOCKS = rowInsert('feed_blocks', { owner: 'text', block: 'bigint' }, 
 
 /**
  * An index of the log by owner would cost each insert 10 to 50 %, and so would a row for each write. A customer's later changes in a
- * block of 64 find its row and write nothing.
+ * block find its row and write nothing.
  */
 function blocksOf(rows: readonly ChangeLogTable[]): [owner: string, block: number][] {
   const [only] = rows;
