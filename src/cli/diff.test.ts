@@ -18,3 +18,15 @@ it('differences are lines of text, members of JSON, and the place where octets d
     'octets differ from 1 on: 2 -> 3 bytes',
   ]);
 });
+
+it('says what differs where no line does: white space, or how the JSON is written', () => {
+  const of = (before: string, after: string) => diffOf(Buffer.from(before), Buffer.from(after));
+  assert.deepEqual(of('{"a":1}', '{ "a": 1 }'), ['only white space differs: 7 -> 10 bytes']);
+  assert.deepEqual(of('x', 'x\n'), ['only white space differs: 1 -> 2 bytes']);
+  assert.deepEqual(of('{"a":1}', '{"a":1.0}'), ['only the notation of the JSON differs: 7 -> 9 bytes']);
+  assert.deepEqual(
+    of('["a"]', '["a "]'),
+    ['  [', '-   "a"', '+   "a "', '  ]'],
+    'space in a text is no white space of JSON',
+  );
+});

@@ -2,7 +2,10 @@
 import { isUtf8 } from 'node:buffer';
 import { diffLines } from '../protocol/line-diff.ts';
 
-/** Lines with `-`, `+` or a space before them; JSON is laid out first. Of octets that are no text, what differs first. */
+/**
+ * Lines with `-`, `+` or a space before them; JSON is laid out first. One line says so where that leaves no line that differs. Of octets that
+ * are no text, what differs first.
+ */
 export function diffOf(before: Buffer, after: Buffer): string[] {
   if (before.equals(after)) return [];
   if (!isUtf8(before) || !isUtf8(after)) {
@@ -11,7 +14,18 @@ export function diffOf(before: Buffer, after: Buffer): string[] {
       `octets differ from ${at < 0 ? before.length : at} on: ${before.length} -> ${after.length} bytes`,
     ];
   }
-  return diffLines(linesOf(before), linesOf(after)).map(({ mark, text }) => `${mark} ${text}`);
+  const lines = diffLines(linesOf(before), linesOf(after));
+  if (lines.some(({ mark }) => mark !== ' ')) return lines.map(({ mark, text }) => `${mark} ${text}`);
+  const sizes = `${before.length} -> ${after.length} bytes`;
+  // Equal JSON may also have other escapes, or its numbers written otherwise.
+  return [
+    `only ${isSameButSpace(before, after) ? 'white space' : 'the notation of the JSON'} differs: ${sizes}`,
+  ];
+}
+
+function isSameButSpace(before: Buffer, after: Buffer): boolean {
+  const [a, b] = [before, after].map((octets) => octets.toString().replaceAll(/\s/g, ''));
+  return a === b;
 }
 
 function linesOf(octets: Buffer): string[] {

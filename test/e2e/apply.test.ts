@@ -76,6 +76,7 @@ describe('uqrp apply, promote and import --dry-run', () => {
     assert.equal((await run(['apply', config(), '--check'])).code, 3);
     const done = await run(['apply', config()]);
     assert.deepEqual([done.code, done.errors], [0, '']);
+    assert.match(done.out, /to delete, 0 unchanged\nWritten: 0 changed, 3 new, 0 deleted\n$/);
     await eventually(async () => (await answered('greeting.shop.v1')) === 'hello');
     assert.equal(await answered('dark-mode.flags.shop.v1'), '{"on": true}');
     const before = await writes();
@@ -104,6 +105,7 @@ describe('uqrp apply, promote and import --dry-run', () => {
     });
     const done = await run(['apply', config(), '--prune']);
     assert.deepEqual([done.code, done.errors], [0, '']);
+    assert.match(done.out, /\nWritten: 1 changed, 0 new, 1 deleted\n$/);
     await eventually(async () => (await answered('greeting.shop.v1')) === 'hello');
     assert.equal(await answered('old.flags.shop.v1'), null);
     assert.equal(await answered('passing.flags.shop.v1'), 'x');

@@ -6,12 +6,14 @@ import { readDirectory } from '../apply/directory.ts';
 import {
   bulkOf,
   countsOf,
+  doneLine,
   namingKeys,
   type Plan,
   type PresentRecord,
   planLines,
   planOf,
   type Step,
+  settingsLines,
   tooManyDeletions,
   type WantedRecord,
 } from '../apply/plan.ts';
@@ -134,6 +136,7 @@ async function carryOut(rest: Rest, plan: Plan, options: ApplyOptions, json: boo
       throw new InputError(`${namingKeys(error.message, bulk)}${before}`);
     }
   }
+  if (!json && plan.steps.length > 0) print(doneLine(plan));
 }
 
 /** @throws UsageError */
@@ -147,7 +150,7 @@ function stepDiff(step: Step): readonly string[] {
   const nothing = Buffer.alloc(0);
   const before = step.kind === 'new' ? nothing : step.present.data;
   const after = step.kind === 'deleted' ? nothing : step.wanted.data;
-  return diffOf(before, after).map((line) => `  ${line}`);
+  return [...settingsLines(step), ...diffOf(before, after)].map((line) => `  ${line}`);
 }
 
 function planJson(plan: Plan): object {

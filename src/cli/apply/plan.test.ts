@@ -4,10 +4,12 @@ import fc from 'fast-check';
 import {
   bulkOf,
   countsOf,
+  doneLine,
   namingKeys,
   type PresentRecord,
   planLines,
   planOf,
+  settingsLines,
   tooManyDeletions,
   type WantedRecord,
 } from './plan.ts';
@@ -119,6 +121,8 @@ describe('a plan', () => {
       '2 changed, 1 new, 1 to delete, 1 unchanged',
     ]);
     assert.deepEqual(countsOf(plan), { changed: 2, added: 1, deleted: 1, unchanged: 1 });
+    assert.equal(doneLine(plan), 'Written: 2 changed, 1 new, 1 deleted');
+    assert.deepEqual(plan.steps.map(settingsLines), [[], [], [], ['ttl_seconds 300 -> 5']]);
   });
 
   it('deletes ten, or a fifth, without consent, and never more than was allowed', () => {

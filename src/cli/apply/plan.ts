@@ -106,6 +106,20 @@ function sizes(step: Step): string {
   return `${after} bytes, other settings`;
 }
 
+/** How the settings of a changed record differ. */
+export function settingsLines(step: Step): readonly string[] {
+  if (step.kind !== 'changed') return [];
+  const { present, wanted } = step;
+  const expiry = (expires: boolean): string => (expires ? 'an expiry' : 'no expiry');
+  const differing = (name: string, before: string | number, after: string | number): string[] =>
+    before === after ? [] : [`${name}${before} -> ${after}`];
+  return [
+    ...differing('content_type ', present.contentType, wanted.contentType),
+    ...differing('ttl_seconds ', present.ttlSeconds, wanted.ttlSeconds),
+    ...differing('', expiry(present.expires), expiry(wanted.expiresIn !== null)),
+  ];
+}
+
 /** The plan for people: a line for each step, then the counts. */
 export function planLines(
   plan: Plan,
@@ -118,6 +132,12 @@ export function planLines(
   ]);
   const { changed, added, deleted, unchanged } = countsOf(plan);
   return [...lines, `${changed} changed, ${added} new, ${deleted} to delete, ${unchanged} unchanged`];
+}
+
+/** What became of the plan, once it is written. */
+export function doneLine(plan: Plan): string {
+  const { changed, added, deleted } = countsOf(plan);
+  return `Written: ${changed} changed, ${added} new, ${deleted} deleted`;
 }
 
 export function countsOf({ steps, unchanged }: Plan) {
