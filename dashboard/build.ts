@@ -85,11 +85,14 @@ function dataPlugin(files: readonly DataFile[]): Plugin {
   };
 }
 
-/** The SDK loads this module for DNS servers, on Node alone. */
+/** The SDK loads these modules on Node alone: for DNS servers, and for a last known good file. */
 const NODE_ONLY: Plugin = {
   name: 'node-only',
   setup(build) {
-    build.onResolve({ filter: /\/node-dns\.ts$/ }, () => ({ path: 'data:text/javascript,', external: true }));
+    build.onResolve({ filter: /\/(?:node-dns|kept-answers)\.ts$/ }, () => ({
+      path: 'data:text/javascript,',
+      external: true,
+    }));
   },
 };
 

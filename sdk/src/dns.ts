@@ -38,6 +38,7 @@ export { type DelegationSigner, readDs, type ZoneKey } from './dns/dnssec/zone-k
 export { type ExchangeOptions, exchange, exchangeJson, type JsonQuestion } from './dns/doh.ts';
 export { type Envelope, readEnvelope } from './dns/envelope.ts';
 export {
+  LastKnownGoodError,
   Malformed,
   NotFound,
   ReadError,

@@ -71,3 +71,8 @@ export class Unreadable extends ReadError {
     super(what);
   }
 }
+
+/** The last known good file is not used: others may read it, or it is another file. The message names it, and nothing of its content. */
+export class LastKnownGoodError extends ReadError {
+  override readonly name: string = 'LastKnownGoodError';
+}

@@ -1,8 +1,9 @@
+import type { KeptAnswers } from '../last-known-good/kept-answers.ts';
 import { defaultFetch, type Fetch } from '../shared/fetch.ts';
 import { backoffMs, wait } from '../shared/wait.ts';
 import { overHttps } from './doh.ts';
 import { type Envelope, readEnvelope } from './envelope.ts';
-import { Unavailable, Unreadable } from './errors.ts';
+import { NotFound, Refused, Unavailable, Unreadable } from './errors.ts';
 import { buildName, type NameParts, partsOfKey } from './name.ts';
 import type { Transport, TxtAnswer } from './transport.ts';
 
@@ -15,6 +16,11 @@ interface CommonOptions {
   readonly timeout?: number | undefined;
   /** Repetitions after no usable answer. Default 2. */
   readonly retries?: number | undefined;
+  /**
+   * Path of a file that keeps the last good answers, on Node. A read asks first, and takes its answer from there when it is
+   * `Unavailable`. The token encrypts the file.
+   */
+  readonly lastKnownGood?: string | undefined;
 }
 
 /** Either DNS over HTTPS, on every runtime with `fetch`, or DNS servers, on Node. */
@@ -44,18 +50,26 @@ export interface ReadOptions {
 /** What to read: a record's key such as `greeting.acme.v1`, or the parts of a name. */
 export type Question = string | NameParts;
 
-export interface Reading<T> {
+/** Where a reading comes from. Only a reader with `lastKnownGood` says it. */
+interface Freshness {
+  /** The answer is an earlier one, because there was none now. */
+  readonly stale?: boolean | undefined;
+  /** Seconds since the answer came. */
+  readonly age?: number | undefined;
+}
+
+export interface Reading<T> extends Freshness {
   readonly data: T;
   /** Field `f` of the envelope: `json`, `text`, `bin`, ... */
   readonly format: string | null;
-  /** Seconds for which resolvers may keep the answer; null with `servers`, which do not tell it. */
+  /** Seconds for which resolvers may keep the answer; null with `servers`, which do not tell it, and of a stale answer. */
   readonly ttl: number | null;
   /** `ttl_seconds` of the record: a hint of the writer. */
   readonly ttlHint: number | null;
 }
 
 /** The whole envelope. `data` is null in computed answers. */
-export interface RawReading extends Envelope {
+export interface RawReading extends Envelope, Freshness {
   readonly ttl: number | null;
 }
 
@@ -67,6 +81,7 @@ const ZONE = 'uqrp.net';
 export class Reader {
   readonly #options: ReaderOptions;
   #transport: Transport | null = null;
+  #kept: Promise<KeptAnswers> | null = null;
 
   constructor(options: ReaderOptions) {
     const { doh, servers, timeout = TIMEOUT_MS } = options;
@@ -80,15 +95,37 @@ export class Reader {
 
   /** @throws ReadError */
   async raw(question: Question, options: ReadOptions = {}): Promise<RawReading> {
-    const { text, ttl } = await this.#ask(this.#nameOf(question, options), options);
-    return { ...readEnvelope(text), ttl };
+    const parts = typeof question === 'string' ? partsOfKey(question) : question;
+    const name = this.#nameOf(parts, options);
+    const key = this.#keptKey(parts, options);
+    if (key === null) {
+      const { text, ttl } = await this.#ask(name, options);
+      return { ...readEnvelope(text), ttl };
+    }
+    const kept = await this.#openKept();
+    try {
+      const { text, ttl } = await this.#ask(name, options);
+      const envelope = readEnvelope(text);
+      kept.keep(key, text);
+      return { ...envelope, ttl, stale: false, age: 0 };
+    } catch (error) {
+      if (error instanceof Refused || error instanceof NotFound) kept.remove(key);
+      const last = error instanceof Unavailable ? kept.get(key) : null;
+      if (last === null) throw error;
+      return { ...readEnvelope(last.text), ttl: null, stale: true, age: last.age };
+    }
+  }
+
+  /** Writes to the file of `lastKnownGood` what it does not have yet. A program that calls `process.exit` should wait for it. */
+  async flush(): Promise<void> {
+    await (await this.#kept)?.flush();
   }
 
   /** The data as octets. @throws ReadError */
   async bytes(question: Question, options: ReadOptions = {}): Promise<Reading<Uint8Array<ArrayBuffer>>> {
-    const { data, format, ttl, ttlHint } = await this.raw(question, options);
+    const { data, fields: _, ...reading } = await this.raw(question, options);
     if (data === null) throw new Unreadable('The answer has fields and no data: use fields or raw');
-    return { data, format, ttl, ttlHint };
+    return { data, ...reading };
   }
 
   /** The data as UTF-8. @throws ReadError */
@@ -105,17 +142,44 @@ export class Reader {
 
   /** The fields of a computed answer, without those of every envelope. @throws ReadError */
   async fields(question: Question, options: ReadOptions = {}): Promise<Reading<ReadonlyMap<string, string>>> {
-    const { fields, format, ttl, ttlHint } = await this.raw(question, options);
+    const { fields, data: _, ...reading } = await this.raw(question, options);
     const own = [...fields].filter(([name]) => !['v', 's', 't', 'e', 'f'].includes(name));
-    return { data: new Map(own), format, ttl, ttlHint };
+    return { data: new Map(own), ...reading };
   }
 
-  #nameOf(question: Question, options: ReadOptions): string {
-    const parts = typeof question === 'string' ? partsOfKey(question) : question;
-    const { zone = ZONE, token } = this.#options;
-    const isPublic = parts.namespace.toLowerCase() === 'public';
-    const own = options.token === undefined ? (parts.token ?? token) : options.token;
-    return buildName({ ...parts, token: isPublic ? null : own }, zone);
+  #nameOf(parts: NameParts, options: ReadOptions): string {
+    const { zone = ZONE } = this.#options;
+    return buildName({ ...parts, token: isPublic(parts) ? null : this.#tokenOf(parts, options) }, zone);
+  }
+
+  #tokenOf(parts: NameParts, options: ReadOptions): string | null | undefined {
+    return options.token === undefined ? (parts.token ?? this.#options.token) : options.token;
+  }
+
+  /**
+   * The key under which an answer is kept. Null for what is not: answers to another token, since the file opens with the reader's, and
+   * those of public services, which are about a moment.
+   */
+  #keptKey(parts: NameParts, options: ReadOptions): string | null {
+    const { lastKnownGood, token } = this.#options;
+    if (lastKnownGood === undefined || isPublic(parts) || (parts.operation ?? 'get') !== 'get') return null;
+    if ((this.#tokenOf(parts, options) ?? '') !== (token ?? '')) return null;
+    const { params = [], resource, namespace, version = 'v1' } = parts;
+    return [...params, resource, namespace, version].join('.').toLowerCase();
+  }
+
+  async #openKept(): Promise<KeptAnswers> {
+    const { lastKnownGood = '', token = '' } = this.#options;
+    this.#kept ??= import('../last-known-good/kept-answers.ts').then(({ KeptAnswers }) =>
+      KeptAnswers.open({ path: lastKnownGood, credential: token }),
+    );
+    try {
+      return await this.#kept;
+    } catch (error) {
+      // The next read looks again.
+      this.#kept = null;
+      throw error;
+    }
   }
 
   async #ask(name: string, options: ReadOptions): Promise<TxtAnswer> {
@@ -155,6 +219,10 @@ export class Reader {
     }
     return this.#transport;
   }
+}
+
+function isPublic({ namespace }: NameParts): boolean {
+  return namespace.toLowerCase() === 'public';
 }
 
 function utf8(octets: Uint8Array): string {

@@ -14,6 +14,8 @@ interface Entry {
   state: FlagState;
   /** When this was last known to be so, milliseconds of the clock. */
   confirmedAt: number;
+  /** It is an earlier answer: there has been none since. */
+  isStale: boolean;
   usedAt: number;
   /** Number of the last change by webhook; answers of DNS that began before it are older. */
   revision: number;
@@ -40,8 +42,8 @@ export class FlagCache {
     this.#options = options;
   }
 
-  /** The state, and when it was confirmed; null for a flag that is not here. */
-  use(key: string): { readonly state: FlagState; readonly confirmedAt: number } | null {
+  /** What is known of the flag; null for a flag that is not here. */
+  use(key: string): Pick<Readonly<Entry>, 'state' | 'confirmedAt' | 'isStale'> | null {
     const entry = this.#entries.get(key);
     if (entry === undefined) return null;
     entry.usedAt = this.#options.now();
@@ -58,16 +60,18 @@ export class FlagCache {
 
   /**
    * Takes an answer of DNS. @param text the document; null: there is none
+   * @param age milliseconds since the answer came, where it is an earlier one; null: it came now
    * @returns whether the flag changed; the first answer of a flag is no change
    */
-  answered(key: string, text: string | null, revision: number): boolean {
+  answered(key: string, text: string | null, revision: number, age: number | null = null): boolean {
     const now = this.#options.now();
     const entry = this.#entries.get(key);
     if (entry === undefined) {
       this.#add(key, {
         text,
         state: stateOf(text),
-        confirmedAt: now,
+        confirmedAt: now - (age ?? 0),
+        isStale: age !== null,
         usedAt: now,
         revision,
         seq: 0,
@@ -75,7 +79,10 @@ export class FlagCache {
       });
       return false;
     }
+    // An earlier answer says nothing new of a flag that is here.
+    if (age !== null) return false;
     entry.confirmedAt = now;
+    entry.isStale = false;
     if (entry.revision !== revision || entry.text === text || now < entry.heldUntil) return false;
     entry.text = text;
     entry.state = stateOf(text);
@@ -88,7 +95,15 @@ export class FlagCache {
     const entry = this.#entries.get(key);
     if (entry !== undefined && seq <= entry.seq) return false;
     const revision = (entry?.revision ?? 0) + 1;
-    const known = { text, state: stateOf(text), confirmedAt: now, revision, seq, heldUntil: now + HOLD_MS };
+    const known = {
+      text,
+      state: stateOf(text),
+      confirmedAt: now,
+      isStale: false,
+      revision,
+      seq,
+      heldUntil: now + HOLD_MS,
+    };
     if (entry === undefined) this.#add(key, { ...known, usedAt: now });
     else Object.assign(entry, known);
     return true;

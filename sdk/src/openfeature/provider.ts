@@ -89,6 +89,8 @@ export class UqrpProvider implements Provider {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     await Promise.allSettled(this.#reading.values());
+    // A full disk is no reason not to close.
+    await this.#options.reader.flush().catch(() => undefined);
   }
 
   resolveBooleanEvaluation(
@@ -166,7 +168,7 @@ export class UqrpProvider implements Provider {
       found = this.#cache.use(key);
     }
     if (found === null) return failed(fallback, ErrorCode.GENERAL, 'the flag could not be kept');
-    const isStale = Date.now() - found.confirmedAt > this.#staleAfter;
+    const isStale = found.isStale || Date.now() - found.confirmedAt > this.#staleAfter;
     return decide(found.state, key, type, fallback, context, isStale);
   }
 
@@ -189,22 +191,25 @@ export class UqrpProvider implements Provider {
   /** @throws ReadError without a usable answer */
   async #ask(key: string): Promise<void> {
     const revision = this.#cache.revisionOf(key);
-    const text = await this.#document(this.#nameOf(key));
+    const { text, age } = await this.#document(this.#nameOf(key));
     this.#failures.delete(key);
-    if (this.#cache.answered(key, text, revision)) this.#emitChanged([key]);
+    if (this.#cache.answered(key, text, revision, age)) this.#emitChanged([key]);
   }
 
   #nameOf(key: string): NameParts {
     return partsOfKey(`${key}.flags.${this.#options.namespace}.v1`);
   }
 
-  async #document(name: NameParts): Promise<string | null> {
+  /** `age`: milliseconds, of an earlier answer that the reader kept; null for one of now. */
+  async #document(name: NameParts): Promise<{ readonly text: string | null; readonly age: number | null }> {
     try {
-      return (await this.#options.reader.text(name, { signal: this.#closing.signal })).data;
+      const { signal } = this.#closing;
+      const { data, stale = false, age = 0 } = await this.#options.reader.text(name, { signal });
+      return { text: data, age: stale ? age * 1000 : null };
     } catch (error) {
-      if (error instanceof NotFound) return null;
+      if (error instanceof NotFound) return { text: null, age: null };
       // The record is there and holds no text: a broken document, not an outage.
-      if (error instanceof Unreadable) return '';
+      if (error instanceof Unreadable) return { text: '', age: null };
       throw error;
     }
   }
