@@ -13,9 +13,13 @@ const UNITS = 'get.5-km-to-mi.units.public.v1.uqrp.net';
 browserTest('playground', (get) => {
   const signatures = (page: Page) => page.getByRole('region', { name: 'Signatures' });
   const answer = (page: Page) => page.getByRole('region', { name: 'Answer' });
+  const askButton = (page: Page) => page.getByRole('button', { name: 'Ask', exact: true });
+  /** Until then the page shows the answer before, and another question would cancel this one. */
+  const answered = (page: Page) => askButton(page).and(page.locator(':not([aria-busy])')).waitFor();
   const ask = async (page: Page, name: string): Promise<void> => {
     await page.getByRole('textbox', { name: 'Name', exact: true }).fill(name);
-    await page.getByRole('button', { name: 'Ask', exact: true }).click();
+    await askButton(page).click();
+    await answered(page);
   };
 
   it('asks, shows the answer and finds its signatures valid', async () => {
@@ -108,8 +112,11 @@ browserTest('playground', (get) => {
     }
     const { cookies } = await context.storageState();
     assert.ok(!JSON.stringify(cookies).includes(token));
-    // The mask is asked with the token that it stands for.
-    await page.getByRole('button', { name: 'Ask', exact: true }).click();
+    // The mask is asked with the token that it stands for: only a new answer takes the change of the one before back.
+    await page.getByRole('button', { name: 'Tamper with the answer' }).click();
+    await signatures(page).getByText('not valid').first().waitFor();
+    await askButton(page).click();
+    await signatures(page).getByText(en.playground.resultValid).waitFor();
     await answer(page).getByText('hello from afar').first().waitFor();
     await ask(page, 'get.greeting.playtest.v1.uqrp.net');
     await answer(page).getByText(en.playground.refusedToken).waitFor();
@@ -133,6 +140,7 @@ browserTest('playground', (get) => {
     for (const id of EXPERIMENT_IDS) {
       const title = en.playground[`try${id[0]?.toUpperCase()}${id.slice(1)}` as 'tryUnits'];
       await page.getByRole('button', { name: title }).click();
+      await answered(page);
       await answer(page).getByText(seen[id]).first().waitFor({ state: 'attached' });
       await signatures(page).waitFor();
       assert.equal(await signatures(page).getByText('not valid').count(), 0, id);
@@ -147,7 +155,8 @@ browserTest('playground', (get) => {
     assert.equal(await name.inputValue(), 'get.100-km-to-mi.units.public.v1.uqrp.net');
     for (const transport of ['DoH, GET', 'DoH, JSON']) {
       await page.getByLabel('Transport').selectOption(transport);
-      await page.getByRole('button', { name: 'Ask', exact: true }).click();
+      await askButton(page).click();
+      await answered(page);
       await signatures(page).getByText(en.playground.resultValid).waitFor();
     }
     await answer(page).getByText('"Status"').waitFor();
@@ -162,7 +171,9 @@ browserTest('playground', (get) => {
     await name.fill('get.100-km-to-mi.units.public.v1.uqrp.net');
     await page.getByRole('button', { name: 'Build a name' }).click();
     await page.getByLabel('Encoding of param 1').selectOption('hex-');
-    assert.match(await name.inputValue(), /^get\.hex-[0-9a-f]+\.units\.public\.v1\.uqrp\.net$/);
+    await eventually(async () =>
+      /^get\.hex-[0-9a-f]+\.units\.public\.v1\.uqrp\.net$/.test(await name.inputValue()),
+    );
     await page.getByRole('button', { name: 'Copy as' }).click();
     for (const tab of ['dig', 'kdig', 'curl', 'node', 'python', 'go', 'shell']) {
       await page.getByRole('tab', { name: tab, exact: true }).click();

@@ -260,10 +260,24 @@ browserTest('records', (get) => {
     await page.getByRole('checkbox', { name: 'Select all loaded rows' }).check();
     await page.getByRole('button', { name: 'Delete selected' }).click();
     const dialog = page.getByRole('dialog', { name: 'Delete 30 records' });
+    // Somebody else writes, so the list below the dialog is read again. The answer waits for the deletion, and has no row left.
+    const isWritten = Promise.withResolvers<void>();
+    const listing = /\/records\?.*resource=many/;
+    await page.route(listing, (route) => isWritten.promise.then(() => route.continue()));
+    const reading = page.waitForRequest(listing);
+    await writeRecords(
+      ada,
+      many.map((record) => ({ ...record, ttl_seconds: 7 })),
+    );
+    await reading;
     await dialog.getByRole('button', { name: 'Delete', exact: true }).click();
     await dialog.getByText('Done: 30 written.').waitFor();
-    await dialog.getByRole('button', { name: 'Close' }).first().click();
+    isWritten.resolve();
     await page.getByRole('heading', { name: 'Nothing matches this filter' }).waitFor();
+    await effectsRan(page);
+    await dialog.getByText('Done: 30 written.').waitFor();
+    await page.unroute(listing);
+    await dialog.getByRole('button', { name: 'Close' }).first().click();
     await page.getByText('30 records are deleted.').waitFor();
     await page.getByRole('button', { name: 'Undo: 30 records are deleted.' }).click();
     await row(page, 'n0.many.acme.v1').getByText('7', { exact: true }).waitFor();
