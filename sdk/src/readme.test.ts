@@ -46,7 +46,7 @@ describe('the pages for customers', () => {
     const examples = blocksOf('sdk/README.md', 'ts example');
     assert.ok(examples.length >= 9);
     const path = project.write('readme.ts', examples.join('\n'));
-    const { stdout } = await run(process.execPath, [path], { env });
+    const { stdout } = await run(process.execPath, [path], { env, cwd: project.folder });
     assert.equal(stdout, blocksOf('sdk/README.md', 'text output').join(''));
   });
 

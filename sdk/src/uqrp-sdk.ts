@@ -80,6 +80,7 @@ export type {
   CreateOptions,
   DeleteOptions,
   ListOptions,
+  PutOptions,
   RecordChange,
   RecordValue,
   TaggedRecord,

@@ -1,3 +1,5 @@
+import type { OpenedPayload } from '../encryption/encrypted.ts';
+import type { OpenOptions, PayloadOpener } from '../encryption/opener.ts';
 import type { KeptAnswers } from '../last-known-good/kept-answers.ts';
 import { defaultFetch, type Fetch } from '../shared/fetch.ts';
 import { backoffMs, wait } from '../shared/wait.ts';
@@ -7,7 +9,8 @@ import { NotFound, Refused, Unavailable, Unreadable } from './errors.ts';
 import { buildName, type NameParts, partsOfKey } from './name.ts';
 import type { Transport, TxtAnswer } from './transport.ts';
 
-interface CommonOptions {
+/** With `keys` or `signedBy` the reader decrypts and verifies all data that it gives, except of `raw` (docs/ENCRYPTION.md). */
+interface CommonOptions extends Omit<OpenOptions, 'keyFile'> {
   /** Zone of the server. Default `uqrp.net`. */
   readonly zone?: string | undefined;
   /** Query token for private namespaces. It is not sent for the namespace `public`. */
@@ -66,11 +69,17 @@ export interface Reading<T> extends Freshness {
   readonly ttl: number | null;
   /** `ttl_seconds` of the record: a hint of the writer. */
   readonly ttlHint: number | null;
+  /** With `keys` or `signedBy`: when the value was written, by the writer's clock, in milliseconds. */
+  readonly written?: number | null;
 }
 
 /** The whole envelope. `data` is null in computed answers. */
 export interface RawReading extends Envelope, Freshness {
   readonly ttl: number | null;
+}
+
+interface Taken extends RawReading {
+  readonly opened: OpenedPayload | null;
 }
 
 const TIMEOUT_MS = 5000;
@@ -80,6 +89,7 @@ const ZONE = 'uqrp.net';
 /** Reads records and public services over DNS. Each read asks once: caching is the resolver's work. */
 export class Reader {
   readonly #options: ReaderOptions;
+  #opener: Promise<PayloadOpener> | null = null;
   #transport: Transport | null = null;
   #kept: Promise<KeptAnswers> | null = null;
 
@@ -93,27 +103,10 @@ export class Reader {
     this.#options = options;
   }
 
-  /** @throws ReadError */
+  /** As it is stored: an encrypted value stays so. @throws ReadError */
   async raw(question: Question, options: ReadOptions = {}): Promise<RawReading> {
-    const parts = typeof question === 'string' ? partsOfKey(question) : question;
-    const name = this.#nameOf(parts, options);
-    const key = this.#keptKey(parts, options);
-    if (key === null) {
-      const { text, ttl } = await this.#ask(name, options);
-      return { ...readEnvelope(text), ttl };
-    }
-    const kept = await this.#openKept();
-    try {
-      const { text, ttl } = await this.#ask(name, options);
-      const envelope = readEnvelope(text);
-      kept.keep(key, text);
-      return { ...envelope, ttl, stale: false, age: 0 };
-    } catch (error) {
-      if (error instanceof Refused || error instanceof NotFound) kept.remove(key);
-      const last = error instanceof Unavailable ? kept.get(key) : null;
-      if (last === null) throw error;
-      return { ...readEnvelope(last.text), ttl: null, stale: true, age: last.age };
-    }
+    const { opened: _, ...reading } = await this.#take(question, options, false);
+    return reading;
   }
 
   /** Writes to the file of `lastKnownGood` what it does not have yet. A program that calls `process.exit` should wait for it. */
@@ -123,9 +116,9 @@ export class Reader {
 
   /** The data as octets. @throws ReadError */
   async bytes(question: Question, options: ReadOptions = {}): Promise<Reading<Uint8Array<ArrayBuffer>>> {
-    const { data, fields: _, ...reading } = await this.raw(question, options);
+    const { opened, data, fields: _, ...reading } = await this.#take(question, options, true);
     if (data === null) throw new Unreadable('The answer has fields and no data: use fields or raw');
-    return { data, ...reading };
+    return opened === null ? { data, ...reading } : { ...reading, data: opened.data, written: opened.time };
   }
 
   /** The data as UTF-8. @throws ReadError */
@@ -145,6 +138,54 @@ export class Reader {
     const { fields, data: _, ...reading } = await this.raw(question, options);
     const own = [...fields].filter(([name]) => !['v', 's', 't', 'e', 'f'].includes(name));
     return { data: new Map(own), ...reading };
+  }
+
+  /** @param opens whether data are decrypted and verified, if the reader does so at all */
+  async #take(question: Question, options: ReadOptions, opens: boolean): Promise<Taken> {
+    const parts = typeof question === 'string' ? partsOfKey(question) : question;
+    const name = this.#nameOf(parts, options);
+    const key = this.#keptKey(parts, options);
+    const opener = opens ? await this.#openOpener() : null;
+    const read = async (text: string) => {
+      const envelope = readEnvelope(text);
+      const { data } = envelope;
+      const opened = opener === null || data === null ? null : await opener.open(recordKeyOf(parts), data);
+      return { ...envelope, opened };
+    };
+    if (key === null) {
+      const { text, ttl } = await this.#ask(name, options);
+      return { ...(await read(text)), ttl };
+    }
+    const kept = await this.#openKept();
+    const before = opener === null ? null : kept.get(key);
+    if (before !== null)
+      opener?.remember(recordKeyOf(parts), readEnvelope(before.text).data ?? new Uint8Array());
+    try {
+      const { text, ttl } = await this.#ask(name, options);
+      const answer = await read(text);
+      // A value that nobody has verified must not replace one that was.
+      if (opener !== null || !this.#demands()) kept.keep(key, text);
+      return { ...answer, ttl, stale: false, age: 0 };
+    } catch (error) {
+      if (error instanceof Refused || error instanceof NotFound) kept.remove(key);
+      const last = error instanceof Unavailable ? kept.get(key) : null;
+      if (last === null) throw error;
+      return { ...(await read(last.text)), ttl: null, stale: true, age: last.age };
+    }
+  }
+
+  #demands(): boolean {
+    const { keys, signedBy } = this.#options;
+    return keys !== undefined || signedBy !== undefined;
+  }
+
+  /** The module of encryption is loaded when it is used first. Null: the reader takes data as they are. @throws TypeError */
+  async #openOpener(): Promise<PayloadOpener | null> {
+    if (!this.#demands()) return null;
+    this.#opener ??= import('../encryption/opener.ts').then(
+      ({ PayloadOpener }) => new PayloadOpener(this.#options),
+    );
+    return await this.#opener;
   }
 
   #nameOf(parts: NameParts, options: ReadOptions): string {
@@ -223,6 +264,11 @@ export class Reader {
 
 function isPublic({ namespace }: NameParts): boolean {
   return namespace.toLowerCase() === 'public';
+}
+
+/** The key of the record that is asked for. */
+function recordKeyOf(parts: NameParts): string {
+  return buildName({ ...parts, operation: 'get', token: null }).slice('get.'.length);
 }
 
 function utf8(octets: Uint8Array): string {

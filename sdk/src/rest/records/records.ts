@@ -1,3 +1,5 @@
+import { encodeBase64 } from '../../../../src/protocol/encodings.ts';
+import type { ProtectOptions } from '../../encryption/protect.ts';
 import { ApiError, UqrpError } from '../http/errors.ts';
 import type { Answer, CallOptions, Http, PostOptions } from '../http/http.ts';
 import { Listing, nextCursor } from '../http/pages.ts';
@@ -11,7 +13,7 @@ import type {
 } from '../requests.ts';
 import type { BulkResult, BulkWritten, RecordResource, VersionResource } from '../resources.ts';
 import { type VersionListOptions, versionsAt } from '../versions.ts';
-import { encodeValue, hasValue, type Value, withoutValue } from './value.ts';
+import { bytesOf, encodeValue, hasValue, type Value, withoutValue } from './value.ts';
 
 /** Items that the server takes in one bulk write. */
 const BULK_ITEMS = 500;
@@ -153,6 +155,9 @@ export interface DeleteOptions extends ConditionOptions {
   /** With all versions of its key. */
   readonly erase?: boolean | undefined;
 }
+
+/** With `encryptTo` or `signWith` the value has no content type of its own. */
+export interface PutOptions extends PostOptions, ProtectOptions {}
 
 export interface CreateOptions extends PostOptions {
   /** 412 in place of 422 when the key is taken. */
@@ -296,14 +301,15 @@ export class Records {
     await this.#http.json({ method: 'DELETE', path: `${pathOf(id)}/versions`, ...options });
   }
 
-  /** Creates the record, or replaces the one with this key as a whole. */
-  async put(key: string, value: RecordValue, options: PostOptions = {}): Promise<BulkWritten> {
-    const body = { records: [newRecord(key, value)] };
+  /** Creates the record, or replaces the one with this key as a whole. With `encryptTo` the server cannot read the value. */
+  async put(key: string, value: RecordValue, options: PutOptions = {}): Promise<BulkWritten> {
+    const { encryptTo, signWith, ...call } = options;
+    const body = { records: [await protectedRecord(newRecord(key, value), value, { encryptTo, signWith })] };
     const answer = await this.#http.json<BulkResult>({
       method: 'POST',
       path: '/records/bulk',
       body,
-      ...options,
+      ...call,
     });
     const [written] = answer.body.records;
     if (written === undefined) throw new UqrpError('The server did not say what it wrote');
@@ -327,6 +333,19 @@ function newRecord(key: string, value: RecordValue & BulkCondition): NewBulkReco
   // With `data` the caller may leave the content type to the server.
   const type = content_type ?? ('data' in value ? undefined : encoded.content_type);
   return { key, data: encoded.data, ...rest, ...(type !== undefined && { content_type: type }) };
+}
+
+/** The module of encryption is loaded when it is used first. */
+async function protectedRecord(
+  record: NewBulkRecord,
+  { content_type: type }: RecordValue,
+  options: ProtectOptions,
+): Promise<NewBulkRecord> {
+  if (options.encryptTo === undefined && options.signWith === undefined) return record;
+  if (type !== undefined) throw new TypeError('an encrypted or signed value has no content type of its own');
+  const { protectPayload } = await import('../../encryption/protect.ts');
+  const data = encodeBase64(await protectPayload(options, record.key, bytesOf(record)));
+  return { ...record, data, content_type: 'application/octet-stream' };
 }
 
 function tagged({ body, headers }: Answer<RecordResource>): TaggedRecord {
