@@ -130,6 +130,9 @@ describe('uqrp apply, promote and import --dry-run', () => {
     const [first, ...rest] = lines.map((line) => JSON.parse(line));
     const more = [
       { ...first, data: 'bmV3' },
+      'no object',
+      { key: 'new.flags.elsewhere.v1', data: '' },
+      { key: 'past.flags.shop.v1', data: '', expires_at: '2020-01-01T00:00:00Z' },
       ...rest,
       { key: 'new.flags.shop.v1', data: '' },
       { key: 'bad.flags.shop.v1', data: '?' },
@@ -142,9 +145,17 @@ describe('uqrp apply, promote and import --dry-run', () => {
       new: 1,
       replaced: 1,
       unchanged: rest.length,
-      refused: 1,
+      refused: 3,
     });
-    assert.match(dry.errors, new RegExp(`^from line ${more.length}: data is not strict Base64`));
+    assert.equal(
+      dry.errors,
+      [
+        'line 2 is not a JSON object',
+        'line 3 has a key outside the namespace',
+        `line ${more.length}: data is not strict Base64`,
+        'an import would stop at the first refused record\n',
+      ].join('\n'),
+    );
     assert.equal(server.cli(['export', 'shop']).trimEnd().split('\n').length, lines.length);
   });
 
@@ -158,8 +169,23 @@ describe('uqrp apply, promote and import --dry-run', () => {
     const fault = await run(['apply', config()]);
     assert.equal(fault.code, 1);
     assert.match(fault.errors, /a_b\.txt: its key a_b\.flags\.shop\.v1 /);
-    const missing = await run(['promote', 'shop', 'nowhere']);
-    assert.equal(missing.code, 1);
-    assert.match(missing.errors, /namespace that does not exist/);
+  });
+
+  it('refuses a namespace that the token does not reach, also in a dry run and as the source', async () => {
+    file('flags/a_b.txt', '');
+    rmSync(join(config(), 'flags/a_b.txt'));
+    for (const args of [
+      ['promote', 'shop', 'nowhere'],
+      ['promote', 'nowhere', 'shop', '--prune'],
+      ['promote', 'nowhere', 'shop', '--check'],
+      ['apply', config(), '--namespace', 'nowhere', '--dry-run'],
+    ]) {
+      const { code, out, errors } = await run(args);
+      assert.deepEqual(
+        [code, out, errors],
+        [1, '', 'UQRP_TOKEN reaches no namespace nowhere\n'],
+        args.join(' '),
+      );
+    }
   });
 });

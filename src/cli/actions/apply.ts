@@ -91,13 +91,16 @@ function wantedIn(namespace: string, { key, data, contentType, ttlSeconds }: Pre
 /** Records of a page: 500 with the longest payloads have 2 MB. */
 const PAGE = 500;
 
-/** Every record of a namespace. */
+/** Every record of a namespace. @throws InputError when there is no such namespace: a name that is mistyped has no records either */
 async function presentRecords(
   rest: Rest,
   namespace: string,
   resource?: string,
 ): Promise<readonly PresentRecord[]> {
   const rows = await rest.read((api) => api.records.list({ namespace, resource }, { limit: PAGE }).toArray());
+  if (rows.length === 0 && (await rest.read((api) => api.namespaces.find(namespace))) === null) {
+    throw new InputError(`UQRP_TOKEN reaches no namespace ${escapeControls(namespace)}`);
+  }
   return rows.map((row) => presentOf(row, rest.origin));
 }
 

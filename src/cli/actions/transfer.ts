@@ -106,27 +106,28 @@ async function tellImport(clock: Clock, name: string, file: string, json: boolea
     for await (const batch of exportRecords(deps, owner, name)) {
       for (const { key, ...rest } of batch) present.set(key, digestOf(rest));
     }
-    for await (const { line, records } of batches(file, name, clock())) {
-      for (const [i, record] of records.entries()) {
-        const read = readAlone(record, { now: clock(), zoneLength: deps.zoneLength });
-        if (typeof read === 'string') {
-          counts.refused++;
-          if (faults.length < FAULTS_SHOWN) faults.push(`from line ${line + i}: ${read}`);
-          continue;
-        }
-        const { key, data, content_type, ttl_seconds, expires_at } = read;
-        const digest = digestOf({
-          data: data.toString('base64'),
-          content_type,
-          ttl_seconds,
-          expires_at: formatTimeOrNull(expires_at),
-        });
-        const old = present.get(key);
-        if (old === undefined) counts.new++;
-        else if (old === digest) counts.unchanged++;
-        else counts.replaced++;
-        present.set(key, digest);
+    for await (const { line, record } of recordsOf(file, name, clock())) {
+      const read =
+        typeof record === 'string'
+          ? record
+          : readAlone(line, record, { now: clock(), zoneLength: deps.zoneLength });
+      if (typeof read === 'string') {
+        counts.refused++;
+        if (faults.length < FAULTS_SHOWN) faults.push(read);
+        continue;
       }
+      const { key, data, content_type, ttl_seconds, expires_at } = read;
+      const digest = digestOf({
+        data: data.toString('base64'),
+        content_type,
+        ttl_seconds,
+        expires_at: formatTimeOrNull(expires_at),
+      });
+      const old = present.get(key);
+      if (old === undefined) counts.new++;
+      else if (old === digest) counts.unchanged++;
+      else counts.replaced++;
+      present.set(key, digest);
     }
   });
   for (const fault of faults) process.stderr.write(`${fault}\n`);
@@ -149,13 +150,14 @@ function digestOf({ data, content_type, ttl_seconds, expires_at }: Omit<Exported
 
 /** @returns the record, or what is wrong with it */
 function readAlone(
+  line: number,
   record: object,
   context: Parameters<typeof parseBulk>[1],
 ): Bulk['records'][number] | string {
   try {
     return parseBulk({ records: [record] }, context).records[0]!;
   } catch (error) {
-    return messageOf(error).replaceAll('records[0].', '');
+    return `line ${line}: ${messageOf(error).replaceAll('records[0].', '')}`;
   }
 }
 
@@ -166,14 +168,9 @@ interface Batch {
 }
 
 async function* batches(file: string, namespace: string, now: number): AsyncGenerator<Batch> {
-  const input = file === '-' ? process.stdin : createReadStream(file);
   let batch: Batch = { line: 1, records: [] };
-  let line = 0;
-  for await (const text of readLines(input, LIMITS.importLine)) {
-    line++;
-    if (text.trim() === '') continue;
-    const record = parseLine(text, line, namespace, now);
-    if (record === null) continue;
+  for await (const { line, record } of recordsOf(file, namespace, now)) {
+    if (typeof record === 'string') throw new InputError(record);
     if (batch.records.length === 0) batch = { line, records: [] };
     batch.records.push(record);
     if (batch.records.length === LIMITS.bulkItems) {
@@ -184,13 +181,29 @@ async function* batches(file: string, namespace: string, now: number): AsyncGene
   if (batch.records.length > 0) yield batch;
 }
 
+interface Line {
+  readonly line: number;
+  /** A text: what is wrong with the line. */
+  readonly record: object | string;
+}
+
+async function* recordsOf(file: string, namespace: string, now: number): AsyncGenerator<Line> {
+  const input = file === '-' ? process.stdin : createReadStream(file);
+  let line = 0;
+  for await (const text of readLines(input, LIMITS.importLine)) {
+    line++;
+    const record = text.trim() === '' ? null : parseLine(text, line, namespace, now);
+    if (record !== null) yield { line, record };
+  }
+}
+
 /** One record of the file; null for one whose time has passed since the export. */
-function parseLine(text: string, line: number, namespace: string, now: number): object | null {
+function parseLine(text: string, line: number, namespace: string, now: number): Line['record'] | null {
   const value = parseObject(text);
-  if (value === null) throw new InputError(`line ${line} is not a JSON object`);
+  if (value === null) return `line ${line} is not a JSON object`;
   const { key, expires_at: expiresAt, ...rest } = value;
   if (typeof key !== 'string' || foldCase(key).split('.').at(-2) !== namespace) {
-    throw new InputError(`line ${line} has a key outside the namespace`);
+    return `line ${line} has a key outside the namespace`;
   }
   if (expiresAt === null || expiresAt === undefined) return { key, ...rest };
   if (typeof expiresAt === 'string' && Date.parse(expiresAt) <= now) return null;
