@@ -22,6 +22,7 @@ export interface AuditRow {
   /** Of a member it is read from `users`. */
   object_name: string | null;
   namespace: string | null;
+  /** Also 1 or 0 of what the operator switched on or off. */
   count: number | null;
   /** `updated_at` of a record, of which its ETag is made. */
   tag_before: number | null;

@@ -25,6 +25,7 @@ browserTest('audit', (get) => {
     const { id } = made.body as { id: string };
     await ada.call('PATCH', `/records/${id}`, { record: { ttl_seconds: 60 } });
     await ada.call('DELETE', `/records/${id}`);
+    server.cli(['namespace', 'public-read', 'beta', 'on']);
     await signIn();
     await page.goto(`${origin}/account`);
     await page.getByRole('link', { name: 'Open the audit log' }).click();
@@ -32,6 +33,7 @@ browserTest('audit', (get) => {
     for (const action of ['record.created', 'record.changed', 'record.deleted'])
       await row(page, action).getByText('ada@example.net').waitFor();
     assert.equal(await row(page, 'namespace.created').count(), 2);
+    await row(page, 'operator.public_read').getByText('beta: on').waitFor();
     assert.equal(await page.getByText(CANARY).count(), 0);
     // The page belongs to the account in the navigation.
     await page.locator('nav [aria-current=page]', { hasText: 'Account' }).waitFor();

@@ -24,6 +24,8 @@ export interface AuditedObject {
   readonly namespace: string | null;
   /** Of several records, or of refusals that have no rows of their own. */
   readonly count: number | null;
+  /** Only of `operator.public_read` and `operator.suspended`: switched on or off. */
+  readonly on?: boolean;
 }
 
 /** Who did what. It never holds a payload, a token, a code, an address or a user agent. */

@@ -100,7 +100,12 @@ function cellsOf({ at, actor, action, outcome, object }: Row): string[] {
   return [
     at,
     escapeControls(actor.name ?? actor.id ?? actor.kind),
-    outcome === 'done' ? action : `${action} (${outcome})`,
+    outcome === 'done' ? `${action}${switched(object.on)}` : `${action} (${outcome})`,
     escapeControls(object.count === null ? name : `${name} (${object.count})`),
   ];
+}
+
+function switched(on: boolean | undefined): string {
+  if (on === undefined) return '';
+  return on ? ' on' : ' off';
 }

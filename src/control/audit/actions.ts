@@ -50,6 +50,9 @@ export const audited = {
     objectOf('record', record?.id ?? null, { object_name: record?.key ?? null, namespace, count }),
   namespace: ({ id, name }: Pick<NamespaceRow, 'id' | 'name'>): AuditObject =>
     objectOf('namespace', id, { object_name: name, namespace: name }),
+  /** A setting that the operator switches. `auditResource` reads it from the count: so few rows need no column of their own. */
+  namespaceSwitch: ({ id, name }: Pick<NamespaceRow, 'id' | 'name'>, on: boolean): AuditObject =>
+    objectOf('namespace', id, { object_name: name, namespace: name, count: on ? 1 : 0 }),
   apiKey: ({ id, name }: Pick<ApiKeyRow, 'id' | 'name'>): AuditObject =>
     objectOf('api_key', id, { object_name: name }),
   queryToken: ({ id, name }: Pick<QueryTokenRow, 'id' | 'name'>, namespace: string): AuditObject =>

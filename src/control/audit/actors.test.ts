@@ -15,6 +15,7 @@ import { customerActor, ownerActor, setPublicRead, setSuspended } from '../names
 import { setOrganizationTier } from '../organizations/rules.ts';
 import { writeBulk } from '../records/bulk.ts';
 import { sweepExpired } from '../records/expiry.ts';
+import { auditForOperator } from './operator.ts';
 
 /** What the operator does at the command line, and the row it leaves. */
 const COMMANDS: Readonly<
@@ -61,6 +62,47 @@ apiScenarios('actors of the audit log', {
         name,
       );
     }
+    const owner = await world.customer();
+    const { name } = await owner.namespace();
+    const switches = [
+      [setPublicRead, true],
+      [setPublicRead, false],
+      [setSuspended, true],
+      [setSuspended, false],
+    ] as const;
+    for (const [set, on] of switches) {
+      world.advance(1);
+      await set(world.deps, name, on);
+    }
+    const { json } = await owner.get('/audit?action=operator.*');
+    const shown = json.audit.map(({ action, object }: { action: string; object: unknown }) => [
+      action,
+      object,
+    ]);
+    const object = shown.at(-1)[1];
+    assert.deepEqual(object, {
+      kind: 'namespace',
+      id: object.id,
+      name,
+      namespace: name,
+      count: null,
+      on: true,
+    });
+    assert.deepEqual(
+      shown.map(([action, { on }]: [string, { on: boolean }]) => `${action} ${on}`),
+      [
+        'operator.suspended false',
+        'operator.suspended true',
+        'operator.public_read false',
+        'operator.public_read true',
+      ],
+    );
+    const seen = await auditForOperator(world.deps, owner.email, { filters: {}, limit: 2, withNames: false });
+    assert.deepEqual(
+      seen.map((row) => row.object.on),
+      [undefined, false],
+      'the look itself, and the last switch',
+    );
     const { id } = await newOrganization(world);
     world.advance(1);
     await setOrganizationTier(world.deps, id, 'pro');

@@ -52,6 +52,8 @@ interface AuditedObject {
   readonly name: string | null;
   readonly namespace: string | null;
   readonly count: number | null;
+  /** Only of `operator.public_read` and `.suspended`. */
+  readonly on?: boolean;
 }
 
 export interface AuditResource {
@@ -99,17 +101,26 @@ export const AUDIT_SCHEMA = resourceSchema<AuditResource>('AuditRow', {
   }),
   action: { type: 'string', enum: AUDIT_ACTIONS },
   outcome: { type: 'string', enum: AUDIT_OUTCOMES, description: '`refused`: the answer was 403' },
-  object: resourceSchema<AuditedObject>('AuditObject', {
-    kind: { ...TEXT_OR_NULL, enum: [...AUDIT_OBJECTS, null] },
-    id: ID_OR_NULL,
-    name: { ...TEXT_OR_NULL, description: 'Such as the key of a record', examples: ['greeting.acme.v1'] },
-    namespace: { ...TEXT_OR_NULL, examples: ['acme'] },
-    count: {
-      type: ['integer', 'null'],
-      description: 'Of several records, or of refusals that have no rows of their own',
-      examples: [null],
+  object: resourceSchema<AuditedObject>(
+    'AuditObject',
+    {
+      kind: { ...TEXT_OR_NULL, enum: [...AUDIT_OBJECTS, null] },
+      id: ID_OR_NULL,
+      name: { ...TEXT_OR_NULL, description: 'Such as the key of a record', examples: ['greeting.acme.v1'] },
+      namespace: { ...TEXT_OR_NULL, examples: ['acme'] },
+      count: {
+        type: ['integer', 'null'],
+        description: 'Of several records, or of refusals that have no rows of their own',
+        examples: [null],
+      },
+      on: {
+        type: 'boolean',
+        description: 'Only of `operator.public_read` and `operator.suspended`: switched on or off',
+        examples: [true],
+      },
     },
-  }),
+    { on: true },
+  ),
   etag_before: ETAG_OR_NULL,
   etag_after: ETAG_OR_NULL,
   seq: {
@@ -295,16 +306,7 @@ export async function auditShower(
     },
     action: row.action,
     outcome: row.outcome,
-    object: {
-      kind: row.object_kind,
-      id: row.object_id,
-      name:
-        row.object_kind === 'member' && row.object_id !== null
-          ? (row.object_name ?? DELETED_USER)
-          : row.object_name,
-      namespace: row.namespace,
-      count: row.count,
-    },
+    object: shownObject(row),
     etag_before: row.tag_before === null ? null : recordTag(row.tag_before),
     etag_after: row.tag_after === null ? null : recordTag(row.tag_after),
     seq:
@@ -312,4 +314,20 @@ export async function auditShower(
         ? null
         : positions.text(customerId, { seq: row.seq, at: row.at, epoch }),
   });
+}
+
+/** Actions whose rows have 1 or 0 in place of a count, see `audited.namespaceSwitch`. */
+const SWITCHES: readonly AuditAction[] = ['operator.public_read', 'operator.suspended'];
+
+function shownObject(row: AuditRow): AuditedObject {
+  const { action, object_kind, object_id, object_name, namespace, count } = row;
+  const on = SWITCHES.includes(action) && count !== null ? { on: count === 1 } : null;
+  return {
+    kind: object_kind,
+    id: object_id,
+    name: object_kind === 'member' && object_id !== null ? (object_name ?? DELETED_USER) : object_name,
+    namespace,
+    count: on === null ? count : null,
+    ...on,
+  };
 }

@@ -263,12 +263,12 @@ type OperatorDeps = HasStore & HasClock;
 
 /** @param on readable without a token. @throws AppError 404 */
 export function setPublicRead(deps: OperatorDeps, name: string, on: boolean): Promise<NamespaceResource> {
-  return setFlags(deps, 'operator.public_read', name, { public_read: on ? 1 : 0 });
+  return setFlags(deps, 'operator.public_read', name, on, { public_read: on ? 1 : 0 });
 }
 
 /** @param on removed from DNS answers. @throws AppError 404 */
 export function setSuspended(deps: OperatorDeps, name: string, on: boolean): Promise<NamespaceResource> {
-  return setFlags(deps, 'operator.suspended', name, { suspended: on ? 1 : 0 });
+  return setFlags(deps, 'operator.suspended', name, on, { suspended: on ? 1 : 0 });
 }
 
 interface NamespaceListing extends Omit<NamespaceResource, 'public_read' | 'suspended'> {
@@ -293,13 +293,14 @@ function setFlags(
   { store, clock }: OperatorDeps,
   action: 'operator.public_read' | 'operator.suspended',
   name: string,
+  on: boolean,
   flags: NamespaceFlags,
 ): Promise<NamespaceResource> {
   const now = clock();
   return store.write(async (tx) => {
     const row = await setNamespaceFlags(tx, foldCase(name), flags, now);
     if (row === null) throw notFound('Namespace');
-    await auditFor(tx, row.customer_id, BY_OPERATOR, now, action, audited.namespace(row));
+    await auditFor(tx, row.customer_id, BY_OPERATOR, now, action, audited.namespaceSwitch(row, on));
     await appendChanges(tx, [namespaceChange(row)], now);
     return namespaceResource(row);
   });

@@ -163,8 +163,8 @@ function ObjectLink({ row: { object } }: { readonly row: AuditRow }) {
 }
 
 /** Its name, else how many of what, else what it is: a session has no name. */
-function objectText({ kind, name, namespace, count: many }: AuditedObject): string {
-  if (name !== null) return name;
+function objectText({ kind, name, namespace, count: many, on }: AuditedObject): string {
+  if (name !== null) return on === undefined ? name : t(on ? 'audit.on' : 'audit.off', { name });
   const word = kind === null ? '–' : kind.replace('_', ' ');
   if (many === null) return word;
   if (kind !== 'record') return `${count(many)} × ${word}`;
