@@ -53,7 +53,9 @@ export function zoneText(): string {
     'ns2 A 192.0.2.2',
   ];
   for (let i = 0; i < RECORDS; i++) {
-    const text = hostedEnvelope(payload(i), 'text', 300).toString('latin1');
+    const text = hostedEnvelope({ data: payload(i), plain: false, format: 'text', ttlSeconds: 300 }).toString(
+      'latin1',
+    );
     const chunks = text.match(/.{1,255}/g) ?? [];
     lines.push(`get.${recordKey(i)} IN TXT ${chunks.map((chunk) => `"${chunk}"`).join(' ')}`);
   }

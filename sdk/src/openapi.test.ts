@@ -61,7 +61,7 @@ const OURS: Readonly<Record<string, string>> = {
   QueryLogPageMeta: 'QueryLogMeta',
   QueryLogRow: 'QueryLogRow',
   QueryToken: 'QueryTokenResource',
-  Record: 'Required<RecordResource>',
+  Record: "RecordResource & Required<Pick<RecordResource, 'data'>>",
   RecordDeletedData: 'RecordDeleted',
   RecordDeletedEvent: "Of<'record.deleted'>",
   RecordPatch: 'RecordPatch',
@@ -103,7 +103,7 @@ type Of<E extends WebhookPayload['event']> = Extract<WebhookPayload, { readonly 
 type Same<A, B> = (<T>() => T extends Normal<A> ? 1 : 2) extends <T>() => T extends Normal<B> ? 1 : 2 ? true : false;
 `;
 
-const HELPERS = new Set(['Required', 'Partial', 'Of']);
+const HELPERS = new Set(['Required', 'Partial', 'Pick', 'Of']);
 /** Types of `uqrp-sdk/webhooks`. */
 const RECEIVED = new Set([
   'NamespaceDeleted',

@@ -81,13 +81,20 @@ test('params labels decode by their prefix', () => {
 });
 
 test('the largest record fits the largest envelope exactly', () => {
-  const text = hostedEnvelope(Buffer.alloc(LIMITS.recordData), 'formats', LIMITS.ttlSecondsMax);
+  const text = hostedEnvelope({
+    data: Buffer.alloc(LIMITS.recordData),
+    plain: false,
+    format: 'formats',
+    ttlSeconds: LIMITS.ttlSecondsMax,
+  });
   assert.equal(text.length, LIMITS.txtValue);
 });
 
 test('envelopes read back as written, with d last and whole', () => {
   const data = Buffer.from('a;b=c;d=e');
-  const parsed = parseEnvelope(hostedEnvelope(data, 'text', 60).toString('latin1'));
+  const parsed = parseEnvelope(
+    hostedEnvelope({ data, plain: false, format: 'text', ttlSeconds: 60 }).toString('latin1'),
+  );
   assert.deepEqual([...(parsed?.fields.keys() ?? [])], ['v', 's', 't', 'e', 'f', 'ttl', 'd']);
   assert.deepEqual(Buffer.from(parsed?.data ?? []), data);
   assert.deepEqual(

@@ -19,6 +19,8 @@ type HostedChange =
       readonly ttlSeconds: number;
       /** Milliseconds since the epoch, or null: never. */
       readonly expiresAt: number | null;
+      /** How answers carry the data. Absent: in Base64. Nodes of earlier releases do not know it, and answer in Base64. */
+      readonly encoding?: 'plain';
       /** Of the record after this write: its entity tag. Absent where it is `at`, as usual, and in a snapshot. */
       readonly updatedAt?: number;
     }

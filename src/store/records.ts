@@ -17,6 +17,8 @@ export interface RecordsTable {
   updated_at: number;
   /** Number of its value: it grows with each write. Histories count on (`versions.ts`). */
   revision: number;
+  /** How DNS answers carry `data`; null: in Base64. */
+  encoding: 'plain' | null;
 }
 
 /** A record with the name of its namespace. */
@@ -36,7 +38,7 @@ export type KnownRecord = Pick<
 >;
 
 export const RECORD_COLUMNS =
-  'id, namespace_id, key, resource, version, data, content_type, ttl_seconds, expires_at, created_at, updated_at, revision';
+  'id, namespace_id, key, resource, version, data, content_type, ttl_seconds, expires_at, created_at, updated_at, revision, encoding';
 
 const INSERT_RECORD = statement<RecordsTable, { id: string }>(
   insertText('records', RECORD_COLUMNS, 'on conflict (key) do nothing returning id'),
@@ -63,10 +65,11 @@ const UPSERT_RECORDS = rowInsert(
     created_at: 'bigint',
     updated_at: 'bigint',
     revision: 'bigint',
+    encoding: 'text',
   },
   `on conflict (key) do update set data = excluded.data, content_type = excluded.content_type,
     ttl_seconds = excluded.ttl_seconds, expires_at = excluded.expires_at, updated_at = excluded.updated_at,
-    revision = excluded.revision`,
+    revision = excluded.revision, encoding = excluded.encoding`,
 );
 
 /**
@@ -87,6 +90,7 @@ export async function upsertRecords(tx: Tx, records: readonly RecordsTable[]): P
     row.created_at,
     row.updated_at,
     row.revision,
+    row.encoding,
   ]);
   await UPSERT_RECORDS(tx, rows);
 }
@@ -98,7 +102,7 @@ interface OwnRecordParameters {
 }
 
 const OWN_RECORD = `select r.id, r.namespace_id, r.key, r.resource, r.version, r.data, r.content_type, r.ttl_seconds,
-    r.expires_at, r.created_at, r.updated_at, r.revision, n.name as namespace, n.suspended
+    r.expires_at, r.created_at, r.updated_at, r.revision, r.encoding, n.name as namespace, n.suspended
   from records as r join namespaces as n on n.id = r.namespace_id
   where r.id = :id and (r.expires_at is null or r.expires_at > :now) and n.customer_id = :customerId and n.closing = 0`;
 
@@ -151,7 +155,7 @@ export async function readRecords(db: Db, keys: readonly string[]): Promise<Map<
 }
 
 /** Fields of a record that a PATCH may change. */
-export type RecordPatch = Partial<Pick<RecordsTable, 'data' | 'ttl_seconds' | 'expires_at'>>;
+export type RecordPatch = Partial<Pick<RecordsTable, 'data' | 'ttl_seconds' | 'expires_at' | 'encoding'>>;
 
 interface RecordUpdate {
   readonly id: string;
@@ -162,11 +166,15 @@ interface RecordUpdate {
   /** 1: `expiresAt` is set, null included. */
   readonly setsExpiry: number;
   readonly expiresAt: number | null;
+  /** 1: `encoding` is set, null included. */
+  readonly setsEncoding: number;
+  readonly encoding: 'plain' | null;
 }
 
 const UPDATE_RECORD = statement<RecordUpdate, RecordsTable>(
   `update records set data = coalesce(:data, data), ttl_seconds = coalesce(:ttlSeconds, ttl_seconds),
     expires_at = case when :setsExpiry = 1 then :expiresAt else expires_at end,
+    encoding = case when :setsEncoding = 1 then :encoding else encoding end,
     updated_at = case when updated_at >= :now then updated_at + 1 else :now end, revision = revision + 1
   where id = :id and (expires_at is null or expires_at > :now) returning ${RECORD_COLUMNS}`,
 );
@@ -185,6 +193,8 @@ export async function updateRecord(
     ttlSeconds: patch.ttl_seconds ?? null,
     setsExpiry: patch.expires_at === undefined ? 0 : 1,
     expiresAt: patch.expires_at ?? null,
+    setsEncoding: patch.encoding === undefined ? 0 : 1,
+    encoding: patch.encoding ?? null,
   });
   return rows[0] ?? null;
 }

@@ -24,6 +24,7 @@ function rowOf(history_id: number, i: number): KeptVersion {
     expires_at: null,
     octets: 1,
     data: Buffer.of(1),
+    encoding: null,
   };
 }
 

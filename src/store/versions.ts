@@ -42,10 +42,12 @@ export interface KeptVersion {
   readonly octets: number;
   /** Encrypted; null: there was no value, or it has expired. */
   readonly data: Uint8Array | null;
+  /** As of a record. */
+  readonly encoding: 'plain' | null;
 }
 
 const COLUMNS =
-  'history_id, key, version, cause, valid_from, valid_to, write_seq, write_rows, content_type, ttl_seconds, expires_at, octets, data';
+  'history_id, key, version, cause, valid_from, valid_to, write_seq, write_rows, content_type, ttl_seconds, expires_at, octets, data, encoding';
 
 const INSERT_HISTORY = statement<Pick<HistoryRow, 'id' | 'namespace_id' | 'customer_id' | 'whole_since'>>(
   `insert into histories (id, namespace_id, customer_id, versions, creations, whole_since, trim, ended)
@@ -124,6 +126,7 @@ const INSERT_VERSIONS = rowInsert('record_versions', {
   expires_at: 'bigint',
   octets: 'bigint',
   data: 'bytea',
+  encoding: 'text',
 });
 
 const valuesOf = (row: KeptVersion) => [
@@ -140,6 +143,7 @@ const valuesOf = (row: KeptVersion) => [
   row.expires_at,
   row.octets,
   row.data,
+  row.encoding,
 ];
 
 interface Counted {

@@ -57,7 +57,11 @@ const isUpsert = (call: Call | null): boolean => /^put|^publish/.test(call?.[0] 
 const TABLE: readonly (readonly [change: ChangeBody, call: Call | null])[] = [
   [
     upserted('a.res.ns.v1', '{}', { contentType: 'application/json; charset=utf-8', expiresAt: 5 }),
-    ['putRecord', 'a.res.ns.v1', { data: Buffer.from('{}'), format: 'json', ttlSeconds: 300, expiresAt: 5 }],
+    [
+      'putRecord',
+      'a.res.ns.v1',
+      { data: Buffer.from('{}'), plain: false, format: 'json', ttlSeconds: 300, expiresAt: 5 },
+    ],
   ],
   [upserted('a.res.ns.v1', '', { data: null }), null],
   [deleted('a.res.ns.v1'), ['deleteRecord', 'a.res.ns.v1']],

@@ -9,10 +9,11 @@ export interface ViewTarget extends HostedTarget, DatasetTarget {}
 export function applyChange(target: ViewTarget, change: AppliedChange): void {
   switch (change.type) {
     case 'record.upserted': {
-      const { key, data, contentType, ttlSeconds, expiresAt } = change;
+      const { key, data, contentType, ttlSeconds, expiresAt, encoding } = change;
       if (data === null) return;
       const format = contentFormat(contentType, FORMATS);
-      target.putRecord(key, { data: Buffer.from(data, 'base64'), format, ttlSeconds, expiresAt });
+      const plain = encoding === 'plain';
+      target.putRecord(key, { data: Buffer.from(data, 'base64'), plain, format, ttlSeconds, expiresAt });
       return;
     }
     case 'record.deleted':

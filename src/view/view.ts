@@ -18,6 +18,8 @@ export interface HostedToken {
 export interface HostedRecord {
   /** Decoded payload, at most 2,586 bytes. */
   readonly data: Uint8Array;
+  /** Whether answers carry the payload as it is, and not in Base64. */
+  readonly plain: boolean;
   /** The envelope's `f`. */
   readonly format: string;
   readonly ttlSeconds: number;

@@ -161,7 +161,7 @@ describe('LMDB view and its file', () => {
       'of another layout',
       'layout',
       () =>
-        writeFileSync(file, readFileSync(file, 'latin1').replaceAll('uqrp-view 2', 'uqrp-view 0'), 'latin1'),
+        writeFileSync(file, readFileSync(file, 'latin1').replaceAll('uqrp-view 3', 'uqrp-view 2'), 'latin1'),
     ],
     ['not named by a state', null, () => rmSync(join(path, 'state'))],
     [

@@ -25,7 +25,9 @@ describe('envelopes', () => {
   it('of records come out as they were written', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), fc.nat(2 ** 31 - 1), (data, ttl) => {
-        const text = hostedEnvelope(data, 'json', ttl).toString('latin1');
+        const text = hostedEnvelope({ data, plain: false, format: 'json', ttlSeconds: ttl }).toString(
+          'latin1',
+        );
         const read = readEnvelope(text);
         assert.deepEqual([...(read.data ?? [])], [...data]);
         assert.deepEqual([read.format, read.ttlHint], ['json', ttl]);

@@ -7,6 +7,8 @@ export interface NewRecord {
   /** Strict Base64. */
   readonly data: string;
   readonly content_type?: string | undefined;
+  /** How DNS answers carry the data. `plain` takes UTF-8 without control characters. `b64` unless given. */
+  readonly encoding?: 'b64' | 'plain' | undefined;
   readonly ttl_seconds?: number | undefined;
   /** Seconds from now; 0: never. Not together with `expires_at`. */
   readonly expires_in?: number | undefined;
@@ -29,6 +31,8 @@ export interface BulkDeletion {
 
 export interface RecordPatch {
   readonly data?: string | undefined;
+  /** As it is unless given. */
+  readonly encoding?: 'b64' | 'plain' | undefined;
   readonly ttl_seconds?: number | undefined;
   readonly expires_in?: number | undefined;
   readonly expires_at?: string | null | undefined;

@@ -10,6 +10,8 @@ export interface RecordResource {
   /** Base64. Missing in answers to an API key without `read`. */
   readonly data?: string;
   readonly content_type: string;
+  /** Only where DNS answers carry the data as plain text, and not in Base64. */
+  readonly encoding?: 'plain';
   readonly ttl_seconds: number;
   readonly expires_at: string | null;
   readonly created_at: string;
@@ -22,6 +24,8 @@ export interface ExportedRecord {
   /** Base64. */
   readonly data: string;
   readonly content_type: string;
+  /** Only where DNS answers carry the data as plain text, and not in Base64. */
+  readonly encoding?: 'plain';
   readonly ttl_seconds: number;
   readonly expires_at: string | null;
 }
@@ -73,6 +77,8 @@ export interface VersionResource {
   /** What ended it. Null: the present value. */
   readonly cause: 'write' | 'delete' | null;
   readonly content_type: string;
+  /** Only where DNS answers carry the data as plain text, and not in Base64. */
+  readonly encoding?: 'plain';
   readonly ttl_seconds: number;
   readonly expires_at: string | null;
   readonly bytes: number;

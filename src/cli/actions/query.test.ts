@@ -8,7 +8,9 @@ import { txtChunks } from '../../protocol/dns/rdata/rdata.ts';
 import { completeName, noReply, render } from './query.ts';
 
 function replyWith(payload: string): Message {
-  const rdata = txtChunks(hostedEnvelope(Buffer.from(payload), 'text', 300));
+  const rdata = txtChunks(
+    hostedEnvelope({ data: Buffer.from(payload), plain: false, format: 'text', ttlSeconds: 300 }),
+  );
   const owner = nameFromText('get.a.acme.v1.uqrp.net')!;
   const flags = { qr: true, aa: true, tc: false, rd: false, ra: false, ad: false, cd: false };
   const answer = [{ owner, type: RRTYPE.TXT, class: 1, ttl: 300, rdata }];

@@ -104,11 +104,17 @@ describe('the payload of a reply', () => {
 
   it('is the octets of the envelope', () => {
     const octets = Buffer.from([0, 10, 255, 0]);
-    assert.deepEqual(payloadOf(reply(RCODE.NOERROR, hostedEnvelope(octets, 'bin', 300)), open), {
-      octets,
-      format: 'bin',
-      ttl: 60,
-    });
+    assert.deepEqual(
+      payloadOf(
+        reply(RCODE.NOERROR, hostedEnvelope({ data: octets, plain: false, format: 'bin', ttlSeconds: 300 })),
+        open,
+      ),
+      {
+        octets,
+        format: 'bin',
+        ttl: 60,
+      },
+    );
   });
 
   it('is missing for a reason that is told', () => {

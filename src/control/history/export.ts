@@ -8,6 +8,7 @@ import { findNamespacesByName, type NamespaceRow } from '../../store/namespaces.
 import { findHistory, type KeptVersion, versionsAt, versionsOfGone } from '../../store/versions.ts';
 import type { HasClock, HasStore } from '../deps.ts';
 import { type ExportedRecord, exportedRecord, streamRecords } from '../records/listing.ts';
+import { encodingOf } from '../records/shapes.ts';
 import { type HasHistoryKeys, openVersions } from './keep.ts';
 import { historyOf } from './rules.ts';
 
@@ -67,6 +68,7 @@ export async function* exportAt(
         key,
         data: base64(data) ?? '',
         content_type,
+        ...encodingOf(row),
         ttl_seconds,
         expires_at: formatTimeOrNull(row.expires_at),
       },

@@ -118,6 +118,7 @@ export async function keepVersions(
     content_type: row.content_type,
     ttl_seconds: row.ttl_seconds,
     expires_at: row.expires_at,
+    encoding: row.encoding,
     octets: row.data.length,
     data: encryptValue(
       key,
@@ -137,6 +138,7 @@ export async function keepVersions(
       content_type: '',
       ttl_seconds: 0,
       expires_at: null,
+      encoding: null,
       octets: 0,
       data: null,
     });

@@ -185,6 +185,7 @@ export async function restoreRecord(
       ...before,
       data: value.data,
       content_type: value.content_type,
+      encoding: value.encoding,
       ttl_seconds: value.ttl_seconds,
       expires_at: value.expires_at,
       updated_at: Math.max(now, before.updated_at + 1),
@@ -236,7 +237,9 @@ export async function restoreDeleted(
   });
 }
 
-type Value = Pick<RecordsTable, 'content_type' | 'ttl_seconds' | 'expires_at'> & { readonly data: Buffer };
+type Value = Pick<RecordsTable, 'content_type' | 'encoding' | 'ttl_seconds' | 'expires_at'> & {
+  readonly data: Buffer;
+};
 
 /** @throws AppError 404, 422 */
 async function versionValue(
@@ -262,8 +265,8 @@ export function valueIn(
 ): Value {
   const data = open === null || hasExpired(row, now) ? null : open(row);
   if (data === null) throw invalid(EXPIRED);
-  const { content_type, ttl_seconds, expires_at } = row;
-  return { data, content_type, ttl_seconds, expires_at };
+  const { content_type, encoding, ttl_seconds, expires_at } = row;
+  return { data, content_type, encoding, ttl_seconds, expires_at };
 }
 
 /** Erases the versions of a record; its present value stays. @throws AppError 404; 403; 422 without history */

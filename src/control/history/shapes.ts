@@ -6,6 +6,7 @@ import { RECORD_KEY_SCHEMA } from '../../protocol/names/record-key.ts';
 import { base64 } from '../../store/log/change-log.ts';
 import type { RecordsTable } from '../../store/records.ts';
 import type { KeptVersion } from '../../store/versions.ts';
+import { encodingOf, PLAIN } from '../records/shapes.ts';
 
 export interface VersionResource {
   readonly version: number;
@@ -13,6 +14,7 @@ export interface VersionResource {
   readonly valid_to: string | null;
   readonly cause: 'write' | 'delete' | null;
   readonly content_type: string;
+  readonly encoding?: 'plain';
   readonly ttl_seconds: number;
   readonly expires_at: string | null;
   readonly bytes: number;
@@ -44,6 +46,7 @@ const VERSION = {
     description: 'What ended it. null: the present value',
   },
   content_type: { type: 'string', examples: ['text/plain'] },
+  encoding: PLAIN,
   ttl_seconds: { type: 'integer', examples: [300] },
   expires_at: { ...TIME_OR_NULL, description: 'When its data are erased, whatever the history keeps' },
   bytes: { type: 'integer', minimum: 0, examples: [5] },
@@ -53,6 +56,7 @@ const VERSION = {
 
 export const VERSION_SCHEMA = resourceSchema<VersionResource>('Version', VERSION, {
   data: true,
+  encoding: true,
   expired: true,
 });
 
@@ -72,6 +76,7 @@ export function currentVersion(row: RecordsTable): VersionResource {
     valid_to: null,
     cause: null,
     content_type: row.content_type,
+    ...encodingOf(row),
     ttl_seconds: row.ttl_seconds,
     expires_at: formatTimeOrNull(row.expires_at),
     bytes: row.data.length,
@@ -85,6 +90,7 @@ export function keptVersion(row: KeptVersion, now: number): VersionResource {
     valid_to: formatTime(row.valid_to),
     cause: row.cause === 'delete' ? 'delete' : 'write',
     content_type: row.content_type,
+    ...encodingOf(row),
     ttl_seconds: row.ttl_seconds,
     expires_at: formatTimeOrNull(row.expires_at),
     bytes: row.octets,

@@ -52,7 +52,7 @@ export async function undoWrite(
     }
     const open = await openVersions(tx, deps, namespace);
     const plan = planUndo(rows, known, name, now, (row, live) => {
-      const { content_type, ttl_seconds, expires_at, data } = valueIn(row, open, now);
+      const { content_type, encoding, ttl_seconds, expires_at, data } = valueIn(row, open, now);
       const labels = row.key.split('.');
       return {
         id: live?.id ?? deps.newId(),
@@ -62,6 +62,7 @@ export async function undoWrite(
         version: labels.at(-1)!,
         data,
         content_type,
+        encoding,
         ttl_seconds,
         expires_at,
         created_at: live?.created_at ?? now,

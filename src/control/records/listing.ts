@@ -20,7 +20,7 @@ import {
 } from '../../store/record-listing.ts';
 import type { RecordRow, RecordsTable } from '../../store/records.ts';
 import type { HasClock, HasStore } from '../deps.ts';
-import { RECORD_SCHEMA, type RecordResource, recordResource } from './shapes.ts';
+import { PLAIN, RECORD_SCHEMA, type RecordResource, recordResource } from './shapes.ts';
 
 /** Records of one statement of a stream. The first number fills a page with full records. */
 const BATCH_MIN = 16;
@@ -323,20 +323,25 @@ function pageLimit(text: string): number | null {
 /** A line of an export, in the form that `uqrp import` and a bulk write take. */
 export type ExportedRecord = Pick<
   RecordResource,
-  'key' | 'data' | 'content_type' | 'ttl_seconds' | 'expires_at'
+  'key' | 'data' | 'content_type' | 'encoding' | 'ttl_seconds' | 'expires_at'
 >;
 
-export const EXPORTED_RECORD_SCHEMA = resourceSchema<ExportedRecord>('ExportedRecord', {
-  key: RECORD_SCHEMA.properties.key,
-  data: RECORD_SCHEMA.properties.data,
-  content_type: RECORD_SCHEMA.properties.content_type,
-  ttl_seconds: RECORD_SCHEMA.properties.ttl_seconds,
-  expires_at: RECORD_SCHEMA.properties.expires_at,
-});
+export const EXPORTED_RECORD_SCHEMA = resourceSchema<ExportedRecord>(
+  'ExportedRecord',
+  {
+    key: RECORD_SCHEMA.properties.key,
+    data: RECORD_SCHEMA.properties.data,
+    content_type: RECORD_SCHEMA.properties.content_type,
+    encoding: PLAIN,
+    ttl_seconds: RECORD_SCHEMA.properties.ttl_seconds,
+    expires_at: RECORD_SCHEMA.properties.expires_at,
+  },
+  { encoding: true },
+);
 
 export function exportedRecord(record: RecordResource): ExportedRecord {
-  const { key, data, content_type, ttl_seconds, expires_at } = record;
-  return { key, data, content_type, ttl_seconds, expires_at };
+  const { key, data, content_type, encoding, ttl_seconds, expires_at } = record;
+  return { key, data, content_type, ...(encoding && { encoding }), ttl_seconds, expires_at };
 }
 
 /** Every record of a namespace, in batches that are read when the consumer asks for them. */

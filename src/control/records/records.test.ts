@@ -172,7 +172,7 @@ apiScenarios('records', {
       [{ ttl_seconds: '1' }, 'ttl_seconds must be an integer'],
       [{ expires_in: 1, expires_at: null }, 'expires_in and expires_at must not be given together'],
       [{ expires_at: '2020-01-01T00:00:00Z' }, 'expires_at must be in the future'],
-      [{}, 'record must have one of data, ttl_seconds, expires_in, expires_at'],
+      [{}, 'record must have one of data, encoding, ttl_seconds, expires_in, expires_at'],
     ] as const) {
       const answer = await customer.patch(`/records/${record.id}`, { record: fields });
       assertFailure(answer, 422, 'validation_error', messages);

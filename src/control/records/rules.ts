@@ -35,6 +35,7 @@ import {
   parseRecordPatch,
   recordResource,
   recordTag,
+  requirePlain,
   type ShownRecord,
   shownTo,
   upsertedChange,
@@ -147,6 +148,7 @@ export async function patchRecord(
     const home = await holdOpen(tx, namespace, actor.customerId);
     if (home === null) throw notFound('Record');
     const before = await holdWritable(tx, actor, id, now, condition);
+    requirePlain({ ...before, ...patch });
     const row = await updateRecord(tx, id, patch, now);
     if (row === null) throw notFound('Record');
     const seq = await appendChanges(tx, [upsertedChange(row, namespace, actor.customerId)], now);

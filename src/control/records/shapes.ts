@@ -1,3 +1,4 @@
+import { invalid } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { formatTime, formatTimeOrNull } from '../../base/time.ts';
 import type { Actor } from '../../http/actor.ts';
@@ -14,11 +15,17 @@ import {
   shape,
 } from '../../protocol/input/shape.ts';
 import { parseRecordKey, RECORD_KEY_SCHEMA, type RecordKey } from '../../protocol/names/record-key.ts';
-import { MEDIA_TYPE } from '../../protocol/query/envelope.ts';
+import { isPlainText, MEDIA_TYPE } from '../../protocol/query/envelope.ts';
 import { base64, type NewChange } from '../../store/log/change-log.ts';
 import type { RecordPatch, RecordsTable } from '../../store/records.ts';
 
 export type RecordResource = ReturnType<typeof recordResource>;
+
+/** The member `encoding` of records, exports and versions. */
+export const PLAIN = {
+  const: 'plain',
+  description: 'Only where DNS answers carry the data as plain text, and not in Base64',
+} as const;
 
 const BARE_RECORD = {
   id: UUID,
@@ -27,6 +34,7 @@ const BARE_RECORD = {
   namespace: { type: 'string', description: 'Namespace of the key', examples: ['acme'] },
   version: { type: 'string', description: 'Last label of the key', examples: ['v1'] },
   content_type: { type: 'string', examples: ['text/plain'] },
+  encoding: PLAIN,
   ttl_seconds: {
     type: 'integer',
     description: 'Hint in the envelope; neither the TTL of the DNS record nor the storage lifetime',
@@ -39,12 +47,16 @@ const BARE_RECORD = {
 
 const DATA = { type: 'string', contentEncoding: 'base64', examples: ['aGVsbG8='] } as const;
 
-export const RECORD_SCHEMA = resourceSchema<RecordResource>('Record', { ...BARE_RECORD, data: DATA });
+export const RECORD_SCHEMA = resourceSchema<RecordResource>(
+  'Record',
+  { ...BARE_RECORD, data: DATA },
+  { encoding: true },
+);
 
 export const SHOWN_RECORD_SCHEMA = resourceSchema<ShownRecord>(
   'WrittenRecord',
   { ...BARE_RECORD, data: { ...DATA, description: 'Not for an API key that lacks `read`' } },
-  { data: true },
+  { data: true, encoding: true },
 );
 
 export function recordResource(row: RecordsTable, namespace: string) {
@@ -56,11 +68,16 @@ export function recordResource(row: RecordsTable, namespace: string) {
     version: row.version,
     data: base64(row.data) ?? '',
     content_type: row.content_type,
+    ...encodingOf(row),
     ttl_seconds: row.ttl_seconds,
     expires_at: formatTimeOrNull(row.expires_at),
     created_at: formatTime(row.created_at),
     updated_at: formatTime(row.updated_at),
   };
+}
+
+export function encodingOf({ encoding }: Pick<RecordsTable, 'encoding'>): { readonly encoding?: 'plain' } {
+  return encoding === null ? {} : { encoding };
 }
 
 /** Without `data` for a key that lacks `read`. */
@@ -104,6 +121,7 @@ export function upsertedChange(row: RecordsTable, namespace: string, owner: stri
     contentType: row.content_type,
     ttlSeconds: row.ttl_seconds,
     expiresAt: row.expires_at,
+    ...encodingOf(row),
     updatedAt: row.updated_at,
   };
 }
@@ -147,6 +165,13 @@ export const RECORD_KEY: Reader<RecordKey, RecordContext> = {
   },
 };
 
+const NOT_PLAIN = 'has octets that plain text cannot have';
+
+/** @throws AppError 422 for data that no record of this encoding may have */
+export function requirePlain({ data, encoding }: Pick<RecordsTable, 'data' | 'encoding'>): void {
+  if (encoding === 'plain' && !isPlainText(data)) throw invalid(`data ${NOT_PLAIN}`);
+}
+
 const NEW_DATA: Reader<Buffer> = {
   schema: {
     type: 'string',
@@ -163,8 +188,12 @@ const NEW_DATA: Reader<Buffer> = {
     if (text.length > DATA_TEXT_MAX) fields.fault(name, `is longer than ${LIMITS.recordData} bytes`);
     else {
       // A bulk write has 500 of them: Buffer decodes faster than decodeBase64.
-      if (BASE64.test(text)) return Buffer.from(text, 'base64');
-      fields.fault(name, 'is not strict Base64');
+      if (!BASE64.test(text)) fields.fault(name, 'is not strict Base64');
+      else {
+        const data = Buffer.from(text, 'base64');
+        if (!fields.is('encoding', 'plain') || isPlainText(data)) return data;
+        fields.fault(name, NOT_PLAIN);
+      }
     }
     return undefined;
   },
@@ -185,6 +214,27 @@ const CONTENT_TYPE: Reader<string> = {
       fields.fault(name, `must have at most ${LIMITS.contentType} characters`);
     } else if (!MEDIA_TYPE.test(text)) fields.fault(name, 'is not a media type');
     else return text;
+    return undefined;
+  },
+};
+
+const ENCODING_ABOUT =
+  'How DNS answers carry the data; in REST it is Base64. `plain` takes UTF-8 without U+0000 to U+001F and U+007F to U+009F.';
+
+/** Reads null for Base64. */
+const ENCODING: Reader<'plain' | null> = {
+  schema: {
+    type: 'string',
+    enum: ['b64', 'plain'],
+    description: `${ENCODING_ABOUT} \`b64\` unless given`,
+    examples: ['plain'],
+  },
+  read(fields, name) {
+    const text = fields.text(name);
+    if (text === undefined) return undefined;
+    if (text === 'plain') return text;
+    if (text === 'b64') return null;
+    fields.fault(name, 'must be b64 or plain');
     return undefined;
   },
 };
@@ -230,6 +280,7 @@ export const NEW_RECORD_FIELDS = {
   key: required(RECORD_KEY),
   data: required(NEW_DATA),
   content_type: optional(CONTENT_TYPE),
+  encoding: optional(ENCODING),
   ttl_seconds: optional({
     ...TTL_SECONDS,
     // No `default`: generators of clients take a field that has one for a required one.
@@ -244,7 +295,15 @@ const FIXED = ['id', 'key', 'resource', 'namespace', 'version', 'content_type', 
 
 export const RECORD_PATCH = shape(
   'RecordPatch',
-  { data: optional(NEW_DATA), ttl_seconds: optional(TTL_SECONDS), ...EXPIRY },
+  {
+    data: optional(NEW_DATA),
+    encoding: optional({
+      ...ENCODING,
+      schema: { ...ENCODING.schema, description: `${ENCODING_ABOUT} As it is unless given` },
+    }),
+    ttl_seconds: optional(TTL_SECONDS),
+    ...EXPIRY,
+  },
   { rules: ONE_EXPIRY, atLeastOneOf: 'record', fixed: FIXED },
 );
 
@@ -258,6 +317,7 @@ export function newRecord(values: Parsed<typeof NEW_RECORD_FIELDS>) {
     ...values.key,
     data: values.data,
     content_type: values.content_type ?? CONTENT_TYPE_DEFAULT,
+    encoding: values.encoding ?? null,
     ttl_seconds: values.ttl_seconds ?? LIMITS.ttlSecondsDefault,
     expires_at: values.expires_in ?? values.expires_at ?? null,
   };
@@ -265,10 +325,11 @@ export function newRecord(values: Parsed<typeof NEW_RECORD_FIELDS>) {
 
 /** Only the given fields. @throws AppError 422 with every fault */
 export function parseRecordPatch(body: JsonObject, now: number): RecordPatch {
-  const { data, ttl_seconds, expires_in, expires_at } = RECORD_PATCH.parse(body, { now });
+  const { data, encoding, ttl_seconds, expires_in, expires_at } = RECORD_PATCH.parse(body, { now });
   const expiresAt = expires_in === undefined ? expires_at : expires_in;
   return {
     ...(data !== undefined && { data }),
+    ...(encoding !== undefined && { encoding }),
     ...(ttl_seconds !== undefined && { ttl_seconds }),
     ...(expiresAt !== undefined && { expires_at: expiresAt }),
   };

@@ -153,7 +153,7 @@ function hostedOutcome(record: HostedRecord | null, reading: HostedReading, now:
   if (record === null) return reading.hasExpired() ? EXPIRED : MISSING;
   const { expiresAt } = record;
   if (expiresAt !== null && expiresAt <= now) return EXPIRED;
-  const text = hostedEnvelope(record.data, record.format, record.ttlSeconds);
+  const text = hostedEnvelope(record);
   const maxTtl = reading.maxTtl();
   if (maxTtl === 0) return { kind: 'answer', text, ttl: 0, until: expiresAt ?? FOREVER };
   return { kind: 'answer', text, ...countdown(expiresAt, maxTtl, now) };
@@ -178,7 +178,7 @@ const RECORDS: readonly (readonly [resource: string, version: string, format: st
 const BY_NAME: ReadonlyMap<string, HostedRecord> = new Map(
   RECORDS.map(([resource, version, format, payload]) => [
     `${resource} ${version}`,
-    { data: Buffer.from(payload), format, ttlSeconds: 300, expiresAt: null },
+    { data: Buffer.from(payload), plain: false, format, ttlSeconds: 300, expiresAt: null },
   ]),
 );
 
@@ -186,9 +186,15 @@ function demoRecord(params: readonly string[], resource: string, version: string
   return params.length > 0 ? null : (BY_NAME.get(`${resource} ${version}`) ?? null);
 }
 
-/** At most 52 octets of head and 3,448 of Base64. */
-export function hostedEnvelope(data: Uint8Array, format: string, ttlSeconds: number): Buffer {
-  const head = envelopeHead(format, ttlSeconds);
+/** At most 52 octets of head and 3,448 of Base64, or 54 and 2,586 of plain text. */
+export function hostedEnvelope({ data, plain, format, ttlSeconds }: Omit<HostedRecord, 'expiresAt'>): Buffer {
+  const head = envelopeHead(plain ? 'plain' : 'b64', format, ttlSeconds);
+  if (plain) {
+    const text = Buffer.allocUnsafe(head.length + data.length);
+    text.write(head, 0, 'latin1');
+    text.set(data, head.length);
+    return text;
+  }
   const base64Length = Math.ceil(data.length / 3) * 4;
   const text = Buffer.allocUnsafe(head.length + base64Length);
   text.write(head, 0, 'latin1');

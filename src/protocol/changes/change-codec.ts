@@ -124,9 +124,10 @@ const OUTSIDE: ReadonlySet<string> = new Set([
 function membersOf(made: NewChange, at: number): Body {
   if (isDatasetChange(made)) return datasetBody(made);
   if (made.type === 'record.upserted') {
-    const { resource, version, contentType, ttlSeconds, expiresAt, updatedAt } = made;
+    const { resource, version, contentType, ttlSeconds, expiresAt, encoding, updatedAt } = made;
     const body = { resource, version, contentType, ttlSeconds, expiresAt };
-    return updatedAt === undefined || updatedAt === at ? body : { ...body, updatedAt };
+    const withEncoding = encoding === undefined ? body : { ...body, encoding };
+    return updatedAt === undefined || updatedAt === at ? withEncoding : { ...withEncoding, updatedAt };
   }
   return Object.fromEntries(Object.entries(made).filter(([name]) => !OUTSIDE.has(name)));
 }
@@ -224,7 +225,7 @@ type Head = Pick<Change, 'seq' | 'at' | 'owner' | 'cause'>;
 function readUpsert(row: EncodedChange, body: Body, { seq, at, owner, cause }: Head): Change {
   const { namespace } = row;
   const key = recordKey(row.key, [body.version ?? null, namespace ?? null, body.resource ?? null]);
-  const change: Change & { updatedAt?: number } = {
+  const change: Change & { encoding?: 'plain'; updatedAt?: number } = {
     seq,
     at,
     owner,
@@ -239,6 +240,8 @@ function readUpsert(row: EncodedChange, body: Body, { seq, at, owner, cause }: H
     ttlSeconds: ttl('ttlSeconds', body.ttlSeconds),
     expiresAt: timeOrNull('expiresAt', body.expiresAt),
   };
+  // Base64 carries any payload, so an encoding of a later release is left out.
+  if (body.encoding === 'plain') change.encoding = 'plain';
   if (body.updatedAt !== undefined) change.updatedAt = time('updatedAt', body.updatedAt);
   return change;
 }

@@ -81,6 +81,10 @@ export class Fields {
     return Object.hasOwn(this.#object, name);
   }
 
+  is(name: string, value: string): boolean {
+    return this.has(name) && this.#object[name] === value;
+  }
+
   isNull(name: string): boolean {
     return this.has(name) && this.#object[name] === null;
   }

@@ -26,7 +26,7 @@ export const MEDIA_TYPE = new RegExp(
   `^${TOKEN}/${TOKEN}(?:[ \\t]*;[ \\t]*${TOKEN}=(?:${TOKEN}|"[ !#-\\[\\]-~]*"))*$`,
 );
 
-/** `f` by media type. At most 7 letters, so that the head has at most 52 octets. */
+/** `f` by media type. At most 7 letters, so that the head has at most 54 octets. */
 export const FORMATS: ReadonlyMap<string, string> = new Map([
   ['application/json', 'json'],
   ['application/xml', 'xml'],
@@ -62,9 +62,22 @@ export function contentFormat(contentType: string, formats: ReadonlyMap<string, 
   return 'bin';
 }
 
-/** The envelope of a record up to its data, which follows in Base64. At most 52 octets. */
-export function envelopeHead(format: string, ttlSeconds: number): string {
-  return `v=${ENVELOPE_VERSION};s=ok;t=data;e=b64;f=${format};ttl=${ttlSeconds};d=`;
+/** The envelope of a record up to its data, which follows as `e` says. At most 54 octets. */
+export function envelopeHead(encoding: 'b64' | 'plain', format: string, ttlSeconds: number): string {
+  return `v=${ENVELOPE_VERSION};s=ok;t=data;e=${encoding};f=${format};ttl=${ttlSeconds};d=`;
+}
+
+/** U+0000 to U+001F and U+007F to U+009F. */
+const CONTROLS = /\p{Cc}/u;
+const UTF_8 = new TextDecoder('utf-8', { fatal: true });
+
+/** Whether a payload may be answered as it is: UTF-8 without control characters. */
+export function isPlainText(octets: Uint8Array): boolean {
+  try {
+    return !CONTROLS.test(UTF_8.decode(octets));
+  } catch {
+    return false;
+  }
 }
 
 /** The text is fixed: it never contains the name or the token. */

@@ -162,6 +162,7 @@ async function records(read: Db, after: string): Promise<Item[]> {
       contentType: row.content_type,
       ttlSeconds: row.ttl_seconds,
       expiresAt: row.expires_at,
+      ...(row.encoding !== null && { encoding: row.encoding }),
     },
   }));
 }

@@ -6,6 +6,7 @@ create table feed_blocks (
   primary key (owner, block)
 ) strict, without rowid;
 alter table records add column revision integer default 1 not null;
+alter table records add column encoding text;
 alter table namespaces add column history_id integer;
 alter table namespaces add column history_versions integer;
 alter table namespaces add column history_days integer;
@@ -37,6 +38,7 @@ create table record_versions (
   expires_at integer,
   octets integer not null,
   data blob,
+  encoding text,
   constraint record_versions_key primary key (history_id, key, version, cause)
 ) strict;
 create index record_versions_write on record_versions (history_id, write_seq);

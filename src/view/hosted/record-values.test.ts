@@ -9,6 +9,7 @@ describe('values of the view', () => {
   const record = fc.record(
     {
       data: fc.uint8Array({ maxLength: LIMITS.recordData }),
+      plain: fc.boolean(),
       format: fc.oneof(
         fc
           .constantFrom('application/json', 'text/plain', 'image/svg+xml', 'x/y')
@@ -34,7 +35,7 @@ describe('values of the view', () => {
   });
 
   it('uses one byte for the head of a common record, and at most 20 for any', () => {
-    const of = { data: new Uint8Array(300), format: 'json', ttlSeconds: 300, expiresAt: null };
+    const of = { data: new Uint8Array(300), plain: true, format: 'json', ttlSeconds: 300, expiresAt: null };
     assert.equal(encodeRecord(of).length, 301);
     const rare = { ...of, format: 'unheard', ttlSeconds: 1, expiresAt: LIMITS.expiresAtMax };
     assert.equal(encodeRecord(rare).length, 319);

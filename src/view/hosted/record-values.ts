@@ -5,7 +5,7 @@ import type { HostedNamespace, HostedRecord, HostedToken } from '../view.ts';
  * default TTL and no expiry take 301: page fill decides how much memory a node needs.
  */
 
-/** Formats by code; only ever append. Code 0: spelled out, a length byte and letters. */
+/** Formats by code, up to 31; only ever append. Code 0: spelled out, a length byte and letters. */
 const FORMATS = [
   '',
   'bin',
@@ -30,7 +30,9 @@ const FORMATS = [
 
 const CODE_OF: ReadonlyMap<string, number> = new Map(FORMATS.map((format, code) => [format, code]));
 
-const FORMAT_BITS = 0x3f;
+const FORMAT_BITS = 0x1f;
+/** The payload is plain text. */
+const IS_PLAIN = 0x20;
 /** Six bytes of milliseconds follow: enough for the year 9999. */
 const HAS_EXPIRY = 0x40;
 /** Four bytes of seconds follow; otherwise the TTL is the default. */
@@ -44,11 +46,11 @@ const PUBLIC_READ = 1;
 const SUSPENDED = 2;
 
 /** Valid until the next value is made, as are all values below. @throws RangeError when it would not fit 4,096 bytes */
-export function encodeRecord({ data, format, ttlSeconds, expiresAt }: HostedRecord): Buffer {
+export function encodeRecord({ data, plain, format, ttlSeconds, expiresAt }: HostedRecord): Buffer {
   const code = CODE_OF.get(format) ?? 0;
   const hasTtl = ttlSeconds !== COMMON_TTL;
   const hasExpiry = expiresAt !== null;
-  scratch[0] = code | (hasExpiry ? HAS_EXPIRY : 0) | (hasTtl ? HAS_TTL : 0);
+  scratch[0] = code | (plain ? IS_PLAIN : 0) | (hasExpiry ? HAS_EXPIRY : 0) | (hasTtl ? HAS_TTL : 0);
   let at = 1;
   if (code === 0) {
     scratch[at] = scratch.write(format, at + 1, 'latin1');
@@ -84,7 +86,7 @@ export function decodeRecord(bytes: Buffer): HostedRecord {
   }
   const data = Buffer.allocUnsafe(length - at);
   data.set(bytes.subarray(at, length));
-  return { data, format, ttlSeconds, expiresAt };
+  return { data, plain: (flags & IS_PLAIN) !== 0, format, ttlSeconds, expiresAt };
 }
 
 /** The id is text: its lookup on the query path then is one copy. */

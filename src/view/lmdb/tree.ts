@@ -6,7 +6,7 @@ import { DiskFullError, freeOctets } from '../../base/files.ts';
 import { createPrivate } from './view-directory.ts';
 
 /** Layout of keys and values. A file of another version is discarded and built again from the source. */
-const LAYOUT_VERSION = 'uqrp-view 2';
+const LAYOUT_VERSION = 'uqrp-view 3';
 
 /** 24 records of 300 bytes fill a page; the largest record needs no overflow page. Three levels hold a million. */
 export const PAGE_SIZE = 8192;

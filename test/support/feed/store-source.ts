@@ -83,6 +83,7 @@ async function writeTables(tx: Tx, body: ChangeBody): Promise<unknown> {
         ttl_seconds: body.ttlSeconds,
         expires_at: body.expiresAt,
         updated_at: 1,
+        encoding: body.encoding ?? null,
       };
       const fixed = { resource: body.resource, version: body.version, created_at: 1, revision: 1 };
       const namespace_id = await namespaceId(tx, body.namespace);

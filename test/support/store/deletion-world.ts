@@ -57,6 +57,7 @@ export async function fillNamespace(store: Store, home: Home, count: number): Pr
       created_at: start + i,
       updated_at: 1,
       revision: 1,
+      encoding: null,
     }));
     await store.write(async (tx) => {
       for (const table of ['customers', 'namespaces'] as const) {

@@ -84,6 +84,7 @@ export async function putRecord(
     created_at: 1_000,
     updated_at: 1_000,
     revision: 1,
+    encoding: null,
     ...more,
   };
   for (const [table, id] of [

@@ -62,15 +62,17 @@ export function describeView(name: string, open: () => Promise<ViewFixture>): vo
       );
       const { data, ...rest } = fixture.reader.record(key)!;
       assert.equal(Buffer.from(data).toString(), '{}');
-      assert.deepEqual(rest, { format: 'json', ttlSeconds: 2_147_483_647, expiresAt });
+      assert.deepEqual(rest, { plain: false, format: 'json', ttlSeconds: 2_147_483_647, expiresAt });
       await apply([upserted(key, '', { ttlSeconds: 0 })], 2);
       const replaced = fixture.reader.record(key)!;
       assert.equal(replaced.data.length, 0);
       assert.deepEqual([replaced.format, replaced.ttlSeconds, replaced.expiresAt], ['text', 0, null]);
-      await apply([deleted(key)], 3);
-      assert.equal(fixture.reader.record(key), null);
+      await apply([upserted(key, '', { encoding: 'plain' })], 3);
+      assert.equal(fixture.reader.record(key)?.plain, true);
       await apply([deleted(key)], 4);
-      assert.equal(fixture.writer.cursor(), 4);
+      assert.equal(fixture.reader.record(key), null);
+      await apply([deleted(key)], 5);
+      assert.equal(fixture.writer.cursor(), 5);
     });
 
     it('keeps what it returned when the next read comes', async () => {

@@ -38,6 +38,7 @@ const FIELDS: ReadonlySet<string> = new Set([
   'key',
   'data',
   'content_type',
+  'encoding',
   'ttl_seconds',
   'expires_in',
   'expires_at',
@@ -57,6 +58,7 @@ export function rowOf(line: number, value: unknown): Row {
     typeof fields.key === 'string' &&
     typeof fields.data === 'string' &&
     is('string', fields.content_type) &&
+    [undefined, 'b64', 'plain'].includes(fields.encoding as undefined) &&
     is('number', fields.ttl_seconds) &&
     is('number', fields.expires_in) &&
     (fields.expires_at === null || is('string', fields.expires_at));

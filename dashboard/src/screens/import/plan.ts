@@ -56,11 +56,12 @@ function differingFields(
   stored: ExportedRecord,
   ttlDefault: number,
 ): (keyof ExportedRecord)[] {
-  const { data, content_type = TYPE_DEFAULT, ttl_seconds = ttlDefault, expires_in = 0 } = record;
+  const { data, content_type = TYPE_DEFAULT, encoding, ttl_seconds = ttlDefault, expires_in = 0 } = record;
   const expires = record.expires_at ?? null;
   const fields: (keyof ExportedRecord)[] = [];
   if (data !== stored.data) fields.push('data');
   if (content_type !== stored.content_type) fields.push('content_type');
+  if ((encoding === 'plain') !== (stored.encoding === 'plain')) fields.push('encoding');
   if (ttl_seconds !== stored.ttl_seconds) fields.push('ttl_seconds');
   // A lifetime from now on is never the time that is stored.
   if (expires_in > 0 || timeOf(expires) !== timeOf(stored.expires_at)) fields.push('expires_at');

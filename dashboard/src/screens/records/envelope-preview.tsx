@@ -21,8 +21,8 @@ export function EnvelopePreview({ draft, read, meta }: EnvelopePreviewProps) {
   const zone = meta.zones[0] ?? '';
   const { data, content_type, ttl_seconds } = read.fields;
   const format = contentFormat(content_type, new Map(Object.entries(meta.content_formats)));
-  const head = envelopeHead(format, ttl_seconds);
-  const octets = envelopeOctets(read.octets.length, format, ttl_seconds);
+  const head = envelopeHead('b64', format, ttl_seconds);
+  const octets = envelopeOctets(read.octets.length, 'b64', format, ttl_seconds);
   const size = answerSize(queryName(draft.key, TOKEN, zone), octets, zone);
   const fits = { both: 'records.fitsBoth', plain: 'records.fitsPlain', none: 'records.fitsNone' } as const;
   return (

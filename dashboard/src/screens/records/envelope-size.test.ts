@@ -21,9 +21,17 @@ describe('the envelope before it is written', () => {
       const format = contentFormat(type, formats);
       assert.equal(format, contentFormat(type, FORMATS), type);
       for (const octets of [0, 1, 2, 3, 900, 2586]) {
-        const made = hostedEnvelope(new Uint8Array(octets), format, 300);
-        assert.equal(envelopeOctets(octets, format, 300), made.length);
-        assert.ok(made.toString('latin1').startsWith(envelopeHead(format, 300)));
+        for (const encoding of ['b64', 'plain'] as const) {
+          const record = {
+            data: new Uint8Array(octets),
+            plain: encoding === 'plain',
+            format,
+            ttlSeconds: 300,
+          };
+          const made = hostedEnvelope(record);
+          assert.equal(envelopeOctets(octets, encoding, format, 300), made.length);
+          assert.ok(made.toString('latin1').startsWith(envelopeHead(encoding, format, 300)));
+        }
       }
     }
   });

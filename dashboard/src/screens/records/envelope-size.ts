@@ -14,8 +14,14 @@ const CHUNK = 255;
 const SIGNATURE = 18 + 64;
 
 /** @param octets of the data */
-export function envelopeOctets(octets: number, format: string, ttl: number): number {
-  return envelopeHead(format, ttl).length + Math.ceil(octets / 3) * 4;
+export function envelopeOctets(
+  octets: number,
+  encoding: 'b64' | 'plain',
+  format: string,
+  ttl: number,
+): number {
+  const head = envelopeHead(encoding, format, ttl).length;
+  return head + (encoding === 'plain' ? octets : Math.ceil(octets / 3) * 4);
 }
 
 export interface AnswerSize {
