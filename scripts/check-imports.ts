@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { cruise, type ICruiseResult, type IForbiddenRuleType } from 'dependency-cruiser';
 import {
   DASHBOARD_IMPORTS,
+  FLAG_RULES,
   MODULES,
   RESTRICTED_IMPORTS,
   SDK_ENTRIES,
@@ -25,6 +26,7 @@ const MODULES_MIN = 80;
 /** Paths under src/: `core` is a folder, `main.ts` a file. */
 function pathOf(module: string): string {
   if (module === 'sdk') return SDK_ENTRIES;
+  if (module === FLAG_RULES) return `^${module.replaceAll('.', String.raw`\.`)}$`;
   const escaped = module.replaceAll('.', String.raw`\.`);
   return module.endsWith('.ts') ? `^src/${escaped}$` : `^src/${escaped}/`;
 }

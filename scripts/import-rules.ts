@@ -12,6 +12,9 @@ export interface ModuleRow {
 /** What others may import of the SDK. In a row of `MODULES` it is called `sdk`. */
 export const SDK_ENTRIES = String.raw`^sdk/src/[\w-]+\.ts$`;
 
+/** What a document of a flag means: the one file of the SDK that the control side uses. */
+export const FLAG_RULES = 'sdk/src/flag-rules.ts';
+
 /** What the store and the view implement of the feed: types, and the bounds of their values. */
 const PORTS = 'feed/ports';
 
@@ -25,7 +28,7 @@ export const MODULES: readonly ModuleRow[] = [
   { module: 'store', may: ['base', 'protocol', PORTS] },
   { module: 'view', may: ['base', 'protocol', PORTS] },
   { module: 'http', may: ['base', 'protocol'] },
-  { module: 'control', may: ['base', 'protocol', 'store', 'http', 'outbound'] },
+  { module: 'control', may: ['base', 'protocol', 'store', 'http', 'outbound', FLAG_RULES] },
   { module: 'dns', may: ['base', 'protocol', PORTS, 'view', 'services'] },
   {
     module: 'process',

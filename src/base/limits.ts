@@ -187,6 +187,23 @@ export const LIMITS = {
   changeStreamRows: 1000, // rows a second of one stream
   changeStreamPage: 100, // rows that a stream reads at once while it is behind
   changePagesAtOnce: 4, // of streams that are behind; each reads its next page when its turn comes
+  flagsPerMinute: 6000, // evaluations of one IPv4 address or IPv6 /64; `flagsPerMinuteOfNamespace`: of a namespace, in one process
+  flagsPerMinuteOfNamespace: 60_000,
+  flagBody: 16_384, // body of an evaluation
+  flagContextDepth: 5, // objects and arrays within each other in the context of an evaluation, which is the first
+  flagContextText: 1024, // of one text or name in it
+  flagsOfNamespace: 1000, // that are answered together; `flagsAnswer`: their answer
+  flagsAnswer: 1_048_576,
+  flagNamespaces: 1000, // whose flags one process keeps; `flagOctets`: of memory, about
+  flagOctets: 67_108_864,
+  flagKeys: 10_000, // API keys of evaluations that one process keeps
+  flagsWithoutStoreMs: 3_600_000, // that evaluations go on while the database is away
+  flagWaitMs: 2000, // that an evaluation waits for the state of the flags that it names; `flagWaits`: at once in one process
+  flagWaits: 1000,
+  flagStreamsOfNamespace: 500, // open at once; `flagStreamsPerAddress`: of an IPv4 address or IPv6 /64, `flagStreams`: in one process
+  flagStreamsPerAddress: 32,
+  flagStreams: 1000,
+  flagEventMs: 1000, // between two events of a stream
   applyFiles: 100_000, // files of a directory that `uqrp apply` reads
   applyFreeDeletions: 10, // deletions of `apply --prune` that need no --max-deletes, or `applyFreePercent` of what could be deleted
   applyFreePercent: 20,

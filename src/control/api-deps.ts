@@ -3,6 +3,7 @@ import type { HttpDeps } from '../http/server.ts';
 import type { HasSessions } from './accounts/sessions.ts';
 import type { HasCodes } from './accounts/sign-in.ts';
 import type { HasZoneLength } from './deps.ts';
+import type { HasFlags } from './flags/read-counts.ts';
 import type { HasHistoryKeys } from './history/keep.ts';
 import type { HasInvitationMail } from './organizations/invitations.ts';
 import type { HasChallenges } from './passkeys/webauthn.ts';
@@ -43,7 +44,8 @@ export interface ApiDeps
     HasChallenges,
     HasInvitationMail,
     HasBilling,
-    HasNodes {
+    HasNodes,
+    HasFlags {
   /** Whether users may share what belongs to an organization. */
   readonly organizations: boolean;
   /** Begins to send a sign-in code by mail, or prints it, and returns at once. */

@@ -5,8 +5,9 @@ import { accountRoutes, signInRoutes } from './accounts/api.ts';
 import type { ApiDeps } from './api-deps.ts';
 import { auditRoutes, noteRefusal } from './audit/api.ts';
 import { openRefusals } from './audit/refusals.ts';
-import { changeRoutes } from './changes/api.ts';
+import { changeRoutes, openChangeReader } from './changes/api.ts';
 import { datasetRoutes } from './datasets/api.ts';
+import { flagRoutes } from './flags/api.ts';
 import { historyRoutes } from './history/api.ts';
 import { apiKeyRoutes } from './keys/api.ts';
 import { openApiKeys } from './keys/rules.ts';
@@ -38,21 +39,28 @@ const RESOURCES = [
 
 /** The REST API of the product. See `createServer`. */
 export function createApi(deps: ApiDeps): FastifyInstance {
-  const refusals = openRefusals(deps, deps.onError ?? (() => {}));
+  const onError = deps.onError ?? ((): void => {});
+  const refusals = openRefusals(deps, onError);
+  const apiKeys = openApiKeys(deps, onError);
+  const changeReader = openChangeReader(deps.store, onError);
   const onRefused: HttpDeps['onRefused'] = (request, actor) => noteRefusal(refusals, request, actor);
-  return createServer({ ...deps, credentials: credentialsOf(deps), onRefused }, (api, routes) => {
+  const credentials = credentialsOf(deps, apiKeys);
+  const app = createServer({ ...deps, credentials, onRefused }, (api, routes) => {
     api.addHook('onClose', () => refusals.settle());
-    const all = { ...deps, refusals, waits: openWaits(api, deps.clock) };
+    const all = { ...deps, refusals, changeReader, waits: openWaits(api, deps.clock) };
     for (const routesOf of RESOURCES) routesOf(api, all);
     if (deps.organizations) organizationRoutes(api, deps);
     if (deps.service.features.datasets) datasetRoutes(api, deps);
     serviceRoutes(api, deps, routes);
   });
+  flagRoutes(app, { ...deps, changeReader, apiKey: (digest) => apiKeys.withDigest(digest) });
+  return app;
 }
 
-function credentialsOf(deps: ApiDeps): Credentials {
-  const { sessions, organizations } = deps;
-  const apiKeys = openApiKeys(deps, deps.onError ?? (() => {}));
+function credentialsOf(
+  { sessions, organizations }: ApiDeps,
+  apiKeys: ReturnType<typeof openApiKeys>,
+): Credentials {
   return {
     apiKey: (token) => apiKeys.authenticate(token),
     async session(token) {

@@ -14,8 +14,8 @@ import { cookieToken, requireOwnOrigin } from './session-cookie.ts';
 const CREDENTIAL_MAX = 2048;
 
 /** RFC 6750 §2.1; the scheme in any case (RFC 9110 §11.1). */
-const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
-const API_KEY = /^[0-9a-f]{64}$/;
+export const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
+export const API_KEY = /^[0-9a-f]{64}$/;
 const JWT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 
 /** Finds the actor behind a credential. Null: unknown, ended, or of no use here. */

@@ -63,6 +63,10 @@ export const BUDGETS = {
   unauthenticated: [{ limit: LIMITS.unauthenticatedPerMinute, length: MINUTE }],
   /** For a customer, over all credentials. */
   authenticated: [{ limit: LIMITS.authenticatedPerMinute, length: MINUTE }],
+  /** For an address: evaluations of flags. */
+  flags: [{ limit: LIMITS.flagsPerMinute, length: MINUTE }],
+  /** For a namespace: evaluations of its flags. */
+  flagsOfNamespace: [{ limit: LIMITS.flagsPerMinuteOfNamespace, length: MINUTE }],
   /** For a customer: POST, PATCH and DELETE. */
   writes: [
     { limit: LIMITS.writesPerMinute, length: MINUTE },

@@ -76,6 +76,7 @@ describe('the API on a socket', () => {
       sendCode: () => {},
       zoneLength: 8,
       limiter: unlimited,
+      flags: { limiter: unlimited, ticketKey: randomBytes(32), usage: { add: async () => {} } },
       publicUrl: () => 'http://localhost',
       service: TEST_SERVICE,
       trustedProxies: [],

@@ -40,6 +40,8 @@ export class FlagError extends Error {
   override readonly name = 'FlagError';
 }
 
+/** Letters of an unknown field that a message shows. */
+const SHOWN_NAME = 64;
 const FIELDS = ['version', 'enabled', 'variants', 'defaultVariant', 'targeting', 'rollout', 'salt'];
 const COMPARISONS: readonly string[] = ['<', '<=', '>', '>='];
 const SEMVER_OPERATORS: readonly string[] = ['semver=', ...COMPARISONS.map((op) => `semver${op}`)];
@@ -166,8 +168,11 @@ function object(
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new FlagError(`${at} must be an object`);
   }
-  if (fields !== null && !Object.keys(value).every((name) => fields.includes(name))) {
-    throw new FlagError(`${at} has a field that is not known`);
+  const unknown = fields && Object.keys(value).find((name) => !fields.includes(name));
+  if (unknown != null) {
+    throw new FlagError(
+      `${at} has a field ${JSON.stringify(unknown.slice(0, SHOWN_NAME))} that is not known`,
+    );
   }
   return value as Readonly<Record<string, unknown>>;
 }

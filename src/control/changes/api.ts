@@ -118,14 +118,9 @@ const ROUTES = describeRoutes('Changes', 'credential', {
   },
 });
 
-export function changeRoutes(app: FastifyInstance, deps: ApiDeps & HasWaits): void {
-  const { store, positions } = deps;
+export function changeRoutes(app: FastifyInstance, deps: ApiDeps & HasWaits & HasChangeReader): void {
+  const { positions, changeReader: reader } = deps;
   const onError = deps.onError ?? ((): void => {});
-  let opened: LiveReader<FeedRow> | null = null;
-  const reader = (): LiveReader<FeedRow> => {
-    opened ??= openLiveReader(changesOf(store), onError);
-    return opened;
-  };
   const turns = createTurns(LIMITS.changePagesAtOnce);
 
   app.get('/changes', ROUTES.list, async (request, reply) => {
@@ -139,7 +134,7 @@ export function changeRoutes(app: FastifyInstance, deps: ApiDeps & HasWaits): vo
     let page = await read(query.since);
     if (page.rows.length === 0 && !page.hasMore && query.since !== null) {
       await deps.waits.during(request, reply, query.waitMs, async (signal) => {
-        page = await nextRows(reader(), actor, query, read, signal, page);
+        page = await nextRows(reader, actor, query, read, signal, page);
       });
     }
     return pageResource(deps, actor, page);
@@ -154,11 +149,29 @@ export function changeRoutes(app: FastifyInstance, deps: ApiDeps & HasWaits): vo
       async accept(request, actor) {
         const lastEventId = request.headers['last-event-id'];
         const query = readStreamQuery(positions, actor, request.query as QueryParameters, lastEventId);
-        return (output) => changeSender({ ...deps, reader: reader(), turns, onError }, actor, query, output);
+        return (output) => changeSender({ ...deps, reader, turns, onError }, actor, query, output);
       },
-      close: async () => opened?.close(),
+      close: () => reader.close(),
     }),
   );
+}
+
+/** The changes of all customers, read once for everybody in the process who follows them. */
+export interface ChangeReader extends LiveReader<FeedRow> {
+  /** Of the log as it was last read: in the log of another epoch a place means another change. Null: it was not read yet. */
+  epoch(): string | null;
+}
+
+export interface HasChangeReader {
+  readonly changeReader: ChangeReader;
+}
+
+export function openChangeReader(store: Store, onError: (error: unknown) => void): ChangeReader {
+  let epoch: string | null = null;
+  const source = changesOf(store, (found) => {
+    epoch = found;
+  });
+  return { ...openLiveReader(source, onError), epoch: () => epoch };
 }
 
 /** Changes of all customers that one statement reads. */
@@ -167,12 +180,16 @@ const SPAN = 500;
 type OwnedRow = FeedRow & { readonly owner: string };
 
 /** The change log as the live reader follows it. */
-function changesOf({ changes, read }: Store): LiveSource<OwnedRow> {
+function changesOf(store: Store, onEpoch: (epoch: string) => void): LiveSource<OwnedRow> {
   return {
-    listen: (wake) => changes.onChange(wake),
-    last: async () => (await changes.bounds()).head,
+    listen: (wake) => store.changes.onChange(wake),
+    async last() {
+      const { head, epoch } = await store.changes.bounds();
+      onEpoch(epoch);
+      return head;
+    },
     async read({ customers, after, last }) {
-      const found = await changesAfter(read, after, SPAN);
+      const found = await changesAfter(store.read, after, SPAN);
       const rows = found.flatMap(({ owner, ...change }) =>
         owner !== null && customers.has(owner) ? [{ ...rowOfOwn(change), owner }] : [],
       );

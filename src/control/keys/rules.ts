@@ -112,7 +112,7 @@ export const CREATED_API_KEY_SCHEMA = resourceSchema<CreatedApiKey>('CreatedApiK
 });
 
 /** Lower-case hex SHA-256. The token is not stored. */
-function apiKeyDigest(token: string): string {
+export function apiKeyDigest(token: string): string {
   return createHash('sha256').update(token, 'latin1').digest('hex');
 }
 
@@ -194,28 +194,30 @@ export function openApiKeys({ store, clock }: HasStore & HasClock, onError: (err
     (id, now, before) => store.write((tx) => touchApiKey(tx, id, now, before)),
     onError,
   );
+  async function withDigest(digest: string): Promise<Actor | null> {
+    const key = await findLiveApiKey(store.read, digest, clock());
+    if (key === null) return null;
+    uses.note(key.id, key.last_used_at);
+    const operations: readonly ApiOperation[] = JSON.parse(key.operations);
+    const namespaces: readonly string[] = JSON.parse(key.namespaces);
+    return {
+      customerId: key.customer_id,
+      personId: key.person_id,
+      userId: null,
+      sessionId: null,
+      role: null,
+      tier: key.tier,
+      via: 'api_key',
+      apiKey: { id: key.id, name: key.name },
+      requestId: null,
+      operations: new Set(operations.length === 0 ? BOTH : operations),
+      namespaces: namespaces.length === 0 ? null : new Set(namespaces),
+    };
+  }
   return {
-    /** Null: unknown, revoked or expired. Reads the database on every call. */
-    async authenticate(token: string): Promise<Actor | null> {
-      const key = await findLiveApiKey(store.read, apiKeyDigest(token), clock());
-      if (key === null) return null;
-      uses.note(key.id, key.last_used_at);
-      const operations: readonly ApiOperation[] = JSON.parse(key.operations);
-      const namespaces: readonly string[] = JSON.parse(key.namespaces);
-      return {
-        customerId: key.customer_id,
-        personId: key.person_id,
-        userId: null,
-        sessionId: null,
-        role: null,
-        tier: key.tier,
-        via: 'api_key',
-        apiKey: { id: key.id, name: key.name },
-        requestId: null,
-        operations: new Set(operations.length === 0 ? BOTH : operations),
-        namespaces: namespaces.length === 0 ? null : new Set(namespaces),
-      };
-    },
+    /** Null: unknown, revoked or expired. Both read the database on every call. */
+    authenticate: (token: string) => withDigest(apiKeyDigest(token)),
+    withDigest,
     /** Waits for updates of `last_used_at` under way. */
     settle: () => uses.settle(),
   };

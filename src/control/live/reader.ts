@@ -38,6 +38,8 @@ export interface LiveReader<R> {
   follow(follower: LiveFollower<R>): () => void;
   /** Everything up to this place was offered; null while nobody follows. */
   place(): number | null;
+  /** Resolves when everything up to a place was offered, and at `close`. Only while somebody follows. */
+  reached(place: number): Promise<void>;
   /** Stops reading. Resolves when a read under way has ended. */
   close(): Promise<void>;
 }
@@ -51,6 +53,18 @@ export function openLiveReader<R>(source: LiveSource<R>, onError: (error: unknow
   const followers = new Map<string, Set<LiveFollower<R>>>();
   let cursor: number | null = null;
   let running: Promise<void> | null = null;
+  /** Who waits for a place. */
+  const awaited = new Set<{ readonly place: number; readonly resolve: () => void }>();
+
+  function moveTo(place: number): number {
+    cursor = place;
+    for (const one of awaited) {
+      if (one.place > place && !signal.aborted) continue;
+      awaited.delete(one);
+      one.resolve();
+    }
+    return place;
+  }
 
   /** Between two spans: a follower that joins during one would miss its rows. */
   function admit(from: number): void {
@@ -70,20 +84,20 @@ export function openLiveReader<R>(source: LiveSource<R>, onError: (error: unknow
     }
     const last = await source.last();
     // Earlier than before: a backup was restored under this process.
-    cursor = Math.min(cursor ?? last, last);
-    admit(cursor);
-    while (cursor < last && followers.size > 0 && !signal.aborted) {
+    let place = moveTo(Math.min(cursor ?? last, last));
+    admit(place);
+    while (place < last && followers.size > 0 && !signal.aborted) {
       const customers: ReadonlySet<string> = new Set(followers.keys());
       const span: Awaited<ReturnType<typeof source.read>> = await source.read({
         customers,
-        after: cursor,
+        after: place,
         last,
       });
-      cursor = span.end ?? last;
+      place = span.end ?? last;
       for (const [customer, own] of Map.groupBy(span.rows, (row) => source.customerOf(row))) {
         for (const follower of [...(followers.get(customer) ?? [])]) follower.offer(own);
       }
-      admit(cursor);
+      admit(moveTo(place));
     }
     return POLL_MS;
   }
@@ -106,9 +120,14 @@ export function openLiveReader<R>(source: LiveSource<R>, onError: (error: unknow
       };
     },
     place: () => cursor,
+    reached(place) {
+      if (signal.aborted || (cursor !== null && cursor >= place)) return Promise.resolve();
+      return new Promise((resolve) => awaited.add({ place, resolve }));
+    },
     async close() {
       ending.abort();
       await running;
+      for (const { resolve } of awaited) resolve();
     },
   };
 }

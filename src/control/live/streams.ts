@@ -28,11 +28,11 @@ export interface Sender {
 
 /** One client of a stream. */
 export interface StreamClient {
-  readonly actor: Actor;
+  readonly actor: Pick<Actor, 'customerId'>;
   readonly output: EventOutput;
   readonly sender: Sender;
   /** Asks whether its credential still counts, and for which customer. */
-  readonly renew: () => Promise<Actor | null>;
+  readonly renew: () => Promise<Pick<Actor, 'customerId'> | null>;
   /** Ends the answer. */
   readonly end: () => void;
 }

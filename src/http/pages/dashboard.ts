@@ -29,8 +29,10 @@ export const PAGES: ReadonlySet<string> = new Set([
 const NOT_PAGES: ReadonlySet<string> = new Set([
   'assets',
   'dns-query',
+  'flags',
   'livez',
   'metrics',
+  'ofrep',
   'readyz',
   'resolve',
   'schema',

@@ -49,6 +49,7 @@ import { checkWebhookUrl } from '../../outbound/url-check.ts';
 import { isDiskFull } from '../../store/engine/engine-errors.ts';
 import type { Store } from '../../store/store.ts';
 import { startUpkeep } from '../../store/upkeep.ts';
+import { usageSink } from '../../store/usage.ts';
 import { webhookSecretEncryption } from '../start-checks.ts';
 import { makeDeps } from '../use-case-deps.ts';
 
@@ -225,6 +226,11 @@ export function openControlRole(options: ControlRoleOptions): ControlRole {
       aesGcmEncryption(deriveKey(secret, 'feed-position', 32), randomPool(randomBytes), 0),
     ),
     freeMemory: options.freeMemory,
+    flags: {
+      limiter: config.restRate ? memoryLimiter(clock) : unlimited,
+      ticketKey: deriveKey(secret, 'flag-ticket', 32),
+      usage: usageSink(store, clock),
+    },
     observe: (observation) => metrics.http(observation),
     onError: (error, requestId) => {
       if (isDiskFull(error)) faultsOf('store.failing')(error);

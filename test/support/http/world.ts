@@ -17,10 +17,11 @@ import { openChallenges } from '../../../src/control/passkeys/challenges.ts';
 import { openPositions } from '../../../src/control/unit.ts';
 import type { WebhookDeps } from '../../../src/control/webhooks/rules.ts';
 import type { AttemptRequest } from '../../../src/control/webhooks/send-attempt.ts';
-import { type Limiter, unlimited } from '../../../src/http/limiter.ts';
+import { type Limiter, memoryLimiter, unlimited } from '../../../src/http/limiter.ts';
 import type { Change } from '../../../src/protocol/change.ts';
 import { forgetPeriods } from '../../../src/store/rate-limits.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { usageSink } from '../../../src/store/usage.ts';
 import { checkAnswers, contract } from './openapi/response-check.ts';
 import { TEST_SERVICE } from './server-parts.ts';
 
@@ -183,6 +184,11 @@ export async function openWorld(shared: Store, options: WorldOptions = {}): Prom
     billing: options.billing ?? false,
     nodes: options.nodes ?? { list: () => [], onMoved: () => () => {} },
     positions: openPositions(aesGcmEncryption(createHash('sha256').update('positions').digest(), random, 0)),
+    flags: {
+      limiter: options.limiter === undefined ? unlimited : memoryLimiter(clock),
+      ticketKey: createHash('sha256').update('tickets').digest(),
+      usage: usageSink(store, clock),
+    },
     observe: (observation) => observations.push(observation),
     onError: (error) => errors.push(error),
   };

@@ -1,0 +1,57 @@
+import type { Actor } from '../../http/actor.ts';
+import type { FlagDocument } from './documents.ts';
+
+/** A credential by its lower-case hex SHA-256. */
+export interface Credential {
+  readonly kind: 'token' | 'key';
+  readonly digest: string;
+}
+
+/** What a credential that counts may read. */
+export type Grant =
+  | { readonly kind: 'token'; readonly namespace: string }
+  | { readonly kind: 'key'; readonly actor: Actor };
+
+export interface FlagNamespace {
+  readonly id: string;
+  readonly name: string;
+  readonly customerId: string;
+  /** It needs no credential. */
+  readonly isOpen: boolean;
+  readonly isSuspended: boolean;
+}
+
+/** The documents of a namespace, as of now. */
+export interface Documents {
+  get(key: string): Promise<FlagDocument | null>;
+  /** In order of their keys; null: more than `LIMITS.flagsOfNamespace`. */
+  all(): readonly FlagDocument[] | null;
+  /** A digest of all of them, the same in every process. */
+  tag(): string;
+  /** Whether they have this tag, or had it not long ago. */
+  hasHad(tag: string): boolean;
+}
+
+/** A commit that touched flags of a namespace. */
+export interface FlagChange {
+  readonly namespace: string;
+  readonly seq: number;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+}
+
+/** What evaluations read. Rejects where the answer is not known and the database is away. */
+export interface FlagSource {
+  /** Null: unknown, or ended. */
+  token(credential: Credential): Promise<Grant | null>;
+  /** Credentials whose digest begins so. @param start lower-case hex */
+  beginning(start: string): Promise<readonly Credential[]>;
+  /** Null: there is none of this name. */
+  namespace(name: string): Promise<FlagNamespace | null>;
+  /** Null: there is none of this name. */
+  documents(name: string): Promise<Documents | null>;
+  /** Changes of the namespace are told from now on, until the returned function is called. The place of the log from which on they are. */
+  hold(name: string): Promise<{ readonly from: number; readonly release: () => void } | null>;
+  onChange(listener: (change: FlagChange) => void): () => void;
+  close(): void;
+}
