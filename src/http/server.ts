@@ -75,6 +75,10 @@ export function createServer(
 ): FastifyInstance {
   const onError = deps.onError ?? (() => {});
   const app = Fastify(options(onError));
+  const exactPaths = new Set<string>();
+  app.addHook('onRoute', ({ url }) => {
+    if (!url.includes(':')) exactPaths.add(url);
+  });
 
   app.decorateRequest('actor', null);
   app.decorateRequest('counted', null);
@@ -114,9 +118,7 @@ export function createServer(
       request.otherRoute = (await deps.serveOther?.(request, reply)) ?? null;
       if (request.otherRoute !== null) return reply;
     }
-    const refusal = request.is404
-      ? refusalOf(app, request.url)
-      : shadowedBy(app, request.url, request.routeOptions.url ?? '');
+    const refusal = request.is404 ? refusalOf(app, request.url) : shadowedBy(app, exactPaths, request);
     if (refusal === null) return undefined;
     await identify(request, deps);
     if (refusal.allow !== null) reply.header('allow', refusal.allow);
@@ -216,17 +218,30 @@ function refusalOf(app: FastifyInstance, url: string): Refusal {
 /**
  * A request that matched a route with parameters although its path is that of a route without, under another method:
  * `GET /records/bulk` matches `/records/:id`.
- * @param template the matched route
+ * @param exactPaths of all routes without parameters
  * @returns 405, or null when there is no such route
  */
-function shadowedBy(app: FastifyInstance, url: string, template: string): Refusal | null {
-  if (!template.includes(':')) return null;
+function shadowedBy(
+  app: FastifyInstance,
+  exactPaths: ReadonlySet<string>,
+  request: FastifyRequest,
+): Refusal | null {
+  const { url, routeOptions } = request;
+  if (routeOptions.url?.includes(':') !== true) return null;
+  const path = pathOf(url);
+  // Only the router knows what an encoded or an absolute one leads to.
+  if (path.startsWith('/') && !path.includes('%') && !exactPaths.has(path)) return null;
   const exact = matchesOf(app, url).filter(({ isExact }) => isExact);
   return exact.length === 0 ? null : notAllowed(exact);
 }
 
+function pathOf(url: string): string {
+  const query = url.indexOf('?');
+  return query === -1 ? url : url.slice(0, query);
+}
+
 function matchesOf(app: FastifyInstance, url: string): readonly Match[] {
-  const path = url.split('?', 1)[0]!;
+  const path = pathOf(url);
   return app.supportedMethods.flatMap((method) => {
     const found = app.findRoute({ url: path, method });
     return found === null ? [] : [{ method, isExact: Object.keys(found.params).length === 0 }];

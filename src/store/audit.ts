@@ -1,6 +1,6 @@
 import { timeOrderedUuids } from '../base/ids.ts';
 import type { AuditAction, AuditActorKind, AuditObjectKind, AuditOutcome } from '../protocol/audit.ts';
-import { lastInsert, rowInsert, statement } from './engine/statement.ts';
+import { rowInsert, statement } from './engine/statement.ts';
 import type { Db, LastValue, Tx } from './store.ts';
 
 /** A row of the audit log. No column can hold a payload, a token, an address or a user agent. Mail addresses are read where they belong. */
@@ -55,8 +55,7 @@ const COLUMN_TYPES = {
 
 const COLUMNS = Object.keys(COLUMN_TYPES).join(', ');
 
-const ADD_LAST = lastInsert('audit_log', Object.keys(COLUMN_TYPES));
-const ADD_ALL = rowInsert('audit_log', COLUMN_TYPES);
+const ADD = rowInsert('audit_log', COLUMN_TYPES);
 
 /** The name of a user whose account was deleted. */
 export const DELETED_USER = 'deleted user';
@@ -95,12 +94,12 @@ function valuesOf(row: NewAuditRow): LastValue[] {
 
 /** Adds a row in the unit of the action: neither is there without the other. The unit itself does not see it. */
 export function addAuditRow(tx: Tx, row: NewAuditRow): Promise<void> {
-  return ADD_LAST(tx, valuesOf(row));
+  return tx.insertLast(ADD, valuesOf(row));
 }
 
 /** Adds any number of rows, at once. */
 export function addAuditRows(tx: Tx, rows: readonly NewAuditRow[]): Promise<void> {
-  return ADD_ALL(tx, rows.map(valuesOf));
+  return ADD(tx, rows.map(valuesOf));
 }
 
 const HOUR = 3_600_000;

@@ -84,6 +84,8 @@ export type CountedNamespace = KeepingNamespace & Pick<NamespaceRow, 'suspended'
 /** What a write needs to know of the history of a namespace. */
 export type KeepingNamespace = Pick<NamespaceRow, 'id' | 'history_id' | 'history_versions'>;
 
+type NamedHome = KeepingNamespace & Pick<NamespaceRow, 'name'>;
+
 const KEEPING = 'id, history_id, history_versions';
 
 const ADD_RECORDS = statement<{ name: string; customerId: string; delta: number }, CountedNamespace>(
@@ -115,8 +117,15 @@ export function lockNamespace(tx: Tx, id: string, customerId: string): Promise<N
   return LOCK.first(tx, { id, customerId });
 }
 
+const OPEN = `select ${KEEPING}, name from namespaces where customer_id = :customerId and closing = 0`;
+
 const HOLD_OPEN = statement<{ name: string; customerId: string }, KeepingNamespace>(
-  `select ${KEEPING} from namespaces where name = :name and customer_id = :customerId and closing = 0`,
+  `${OPEN} and name = :name`,
+  { lock: 'for share' },
+);
+
+const HOLD_HOME = statement<{ id: string; customerId: string; now: number }, NamedHome>(
+  `${OPEN} and id = (select namespace_id from records where id = :id and (expires_at is null or expires_at > :now))`,
   { lock: 'for share' },
 );
 
@@ -126,6 +135,11 @@ const HOLD_OPEN = statement<{ name: string; customerId: string }, KeepingNamespa
  */
 export async function holdOpen(tx: Tx, name: string, customerId: string): Promise<KeepingNamespace | null> {
   return HOLD_OPEN.first(tx, { name, customerId });
+}
+
+/** As `holdOpen`, of the namespace of a record that is not past its expiry at `now`. */
+export function holdHome(tx: Tx, id: string, customerId: string, now: number): Promise<NamedHome | null> {
+  return HOLD_HOME.first(tx, { id, customerId, now });
 }
 
 /** The flags that only the operator sets. */

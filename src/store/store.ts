@@ -1,4 +1,5 @@
 import type { ChangeSource } from '../feed/ports/change-source.ts';
+import type { RowInsert } from './engine/statement.ts';
 
 /**
  * What a unit leaves for loops of some process: deliveries that are due, namespaces that are to be deleted, rows of the query log
@@ -22,17 +23,17 @@ export interface Db {
   execute<R>(sql: string, values: readonly unknown[]): Promise<Result<R>>;
 }
 
-/** What a statement that runs with the commit may have as a parameter. */
+/** What a row that is inserted with the commit may have in a column. */
 export type LastValue = string | number | null;
 
 /** A unit of work. When it is over, its statements reject: a forgotten `await` would otherwise write into the next unit. */
 export interface Tx extends Db {
   readonly isUnit: true;
   /**
-   * Runs a statement that writes and gives nothing back, at the latest with the commit: on PostgreSQL it then costs no round trip of its own
-   * and no plan of its own. The unit does not see what it writes. Its failure is that of the unit.
+   * Inserts a row with the commit: on PostgreSQL it then costs no round trip and no plan of its own, on SQLite the rows of all units of a
+   * commit are one statement. The unit does not see it. A failure is that of the unit, on SQLite that of all units of the commit.
    */
-  executeLast(sql: string, values: readonly LastValue[]): Promise<void>;
+  insertLast(insert: RowInsert, values: readonly LastValue[]): Promise<void>;
 }
 
 export interface Store {

@@ -5,7 +5,7 @@ import { onEachEngine } from '../../test/support/store/engines.ts';
 import { putRecord, settle, withStore } from '../../test/support/store/fixtures.ts';
 import { deleteRows, findRows, firstRow, oneRow, query } from '../../test/support/store/rows.ts';
 import { isUniqueViolation } from './engine/engine-errors.ts';
-import { lastInsert, statement } from './engine/statement.ts';
+import { rowInsert, statement } from './engine/statement.ts';
 import type { Tx } from './store.ts';
 
 /** Units of work: all or nothing, alone, seen at once, neutral in types and errors. */
@@ -13,16 +13,16 @@ const LOCK = statement<{ id: string }, { id: string }>('select id from customers
   lock: 'for update',
 });
 
-const ADD_LAST = lastInsert('audit_log', [
-  'customer_id',
-  'at',
-  'id',
-  'request_id',
-  'count',
-  'actor_kind',
-  'action',
-  'outcome',
-]);
+const ADD = rowInsert('audit_log', {
+  customer_id: 'text',
+  at: 'bigint',
+  id: 'text',
+  request_id: 'text',
+  count: 'bigint',
+  actor_kind: 'text',
+  action: 'text',
+  outcome: 'text',
+});
 
 onEachEngine((create) => {
   const scenario = (title: string, run: Parameters<typeof withStore>[1]): void => {
@@ -61,7 +61,7 @@ onEachEngine((create) => {
         'done',
       ];
       await store.write(async (tx) => {
-        for (const name of names) await ADD_LAST(tx, values(name));
+        for (const name of names) await tx.insertLast(ADD, values(name));
       });
       const rows = async () => findRows(store.read, 'audit_log', { columns: ['id', 'request_id', 'at'] });
       const stored = (await rows()).toSorted((a, b) => (a.id < b.id ? -1 : 1));
@@ -72,12 +72,12 @@ onEachEngine((create) => {
       const home = await settle(store);
       const failing = store.write(async (tx) => {
         await putRecord(tx, home, 'a');
-        await ADD_LAST(tx, values('new'));
-        await ADD_LAST(tx, values('\\'));
+        await tx.insertLast(ADD, values('new'));
+        await tx.insertLast(ADD, values('\\'));
       });
       await assert.rejects(failing, (error) => isUniqueViolation(error));
       const rolledBack = store.write(async (tx) => {
-        await ADD_LAST(tx, values('new'));
+        await tx.insertLast(ADD, values('new'));
         throw new Error('no');
       });
       await assert.rejects(rolledBack, /no/);

@@ -24,7 +24,7 @@ function watched(store: Store, texts: string[]): Store['write'] {
           texts.push(sql);
           return tx.execute(sql, values);
         },
-        executeLast: (sql, values) => tx.executeLast(sql, values),
+        insertLast: (insert, values) => tx.insertLast(insert, values),
       };
       return work(noting);
     });

@@ -4,7 +4,7 @@ import { type Actor, requireReach } from '../../http/actor.ts';
 import type { JsonObject } from '../../protocol/input/fields.ts';
 import { addToRecordsCount } from '../../store/accounts.ts';
 import { appendChanges, type NewChange } from '../../store/log/change-log.ts';
-import { addToNamespaceCount, holdOpen } from '../../store/namespaces.ts';
+import { addToNamespaceCount, holdHome } from '../../store/namespaces.ts';
 import {
   deleteRecords,
   findRecord,
@@ -12,6 +12,7 @@ import {
   holdRecord,
   insertRecord,
   type OwnRecordRow,
+  type RecordPatch,
   type RecordsTable,
   updateRecord,
 } from '../../store/records.ts';
@@ -140,13 +141,21 @@ export async function patchRecord(
   body: JsonObject,
   condition?: TagCondition,
 ): Promise<ShownRecord> {
-  const { namespace } = await authorizeRecord(deps, actor, id);
   const now = deps.clock();
-  const patch = parseRecordPatch(body, now);
+  let patch: RecordPatch;
+  try {
+    patch = parseRecordPatch(body, now);
+  } catch (fault) {
+    // Whether there is such a record is told before what is wrong with its patch.
+    await authorizeRecord(deps, actor, id);
+    throw fault;
+  }
   return deps.unit(async (tx) => {
     // A namespace that is being deleted takes no payload.
-    const home = await holdOpen(tx, namespace, actor.customerId);
+    const home = await holdHome(tx, id, actor.customerId, now);
     if (home === null) throw notFound('Record');
+    const { name: namespace } = home;
+    requireReach(actor, namespace);
     const before = await holdWritable(tx, actor, id, now, condition);
     requirePlain({ ...before, ...patch });
     const row = await updateRecord(tx, id, patch, now);

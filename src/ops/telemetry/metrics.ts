@@ -204,6 +204,11 @@ export interface Metrics {
   readonly webhooks: WebhookMetrics;
 }
 
+interface HttpSeries {
+  readonly requests: Counter.Internal;
+  readonly seconds: Histogram.Internal<string>;
+}
+
 const HTTP_BOUNDS = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
 /** Uses a separate registry, because tests make several in one process. */
@@ -236,6 +241,8 @@ export function createMetrics(sources: MetricSources): Metrics {
     labelNames: ['route', 'method'],
     buckets: HTTP_BOUNDS,
   });
+  // To find a series by its labels takes the registry longer than to count. As many as the registry has.
+  const httpSeries = new Map<string, HttpSeries>();
   const swept = counter(registry, 'uqrp_records_expired_total', 'Expired records that the sweeper deleted');
   const logDropped = counter(
     registry,
@@ -268,8 +275,17 @@ export function createMetrics(sources: MetricSources): Metrics {
     text: () => registry.metrics(),
     http({ route, method, status, seconds }) {
       const labels = { route: routeLabel(route), method: methodLabel(method) };
-      requests.inc({ ...labels, status });
-      requestSeconds.observe(labels, seconds);
+      const name = `${labels.method} ${status} ${labels.route}`;
+      let series = httpSeries.get(name);
+      if (series === undefined) {
+        series = {
+          requests: requests.labels({ ...labels, status }),
+          seconds: requestSeconds.labels(labels),
+        };
+        httpSeries.set(name, series);
+      }
+      series.requests.inc();
+      series.seconds.observe(seconds);
     },
     feed,
     keyRolled,

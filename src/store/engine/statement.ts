@@ -1,4 +1,4 @@
-import type { Db, LastValue, Result, Tx } from '../store.ts';
+import type { Db, Result, Tx } from '../store.ts';
 
 export interface StatementOptions {
   /** The row lock that ends the statement on PostgreSQL. SQLite has one writer and no row locks. */
@@ -118,22 +118,17 @@ export function insertText(table: string, columns: string, suffix = ''): string 
   return `insert into ${table} (${columns}) values (${columns.replace(/\w+/g, ':$&')}) ${suffix}`;
 }
 
-/** An insert of one row that runs with the commit of its unit, see `Tx.executeLast`. @returns inserts values in the order of `columns` */
-export function lastInsert(
-  table: string,
-  columns: readonly string[],
-): (tx: Tx, values: readonly LastValue[]) => Promise<void> {
-  const text = (sign: '$' | '?'): string =>
-    `insert into ${table} (${columns.join(', ')}) values (${columns.map((_, i) => `${sign}${i + 1}`).join(', ')})`;
-  const [sqlite, postgres] = [text('?'), text('$')];
-  MADE.push({ sqlite, postgres });
-  return (tx, values) => tx.executeLast(tx.engine === 'postgres' ? postgres : sqlite, values);
-}
-
 /** Type of a column on PostgreSQL. */
 type ColumnType = 'bigint' | 'text' | 'bytea';
 
 type Values = readonly (string | number | Uint8Array | null)[];
+
+/** Inserts any number of rows, whose values have the order of its columns. */
+export interface RowInsert {
+  (tx: Tx, rows: readonly Values[]): Promise<void>;
+  /** The text of one row on PostgreSQL. */
+  readonly one: string;
+}
 
 /** Rows of one SQLite statement, as many as fit: any number of rows needs these prepared statements alone. */
 const CHUNKS = [64, 8, 1] as const;
@@ -142,13 +137,12 @@ const CHUNKS = [64, 8, 1] as const;
  * An insert of any number of rows: on PostgreSQL one statement with an array for each column, on SQLite few statements with a
  * parameter for each value.
  * @param suffix what ends the statement, such as `on conflict …`
- * @returns inserts rows whose values have the order of `columns`
  */
 export function rowInsert(
   table: string,
   columns: Readonly<Record<string, ColumnType>>,
   suffix = '',
-): (tx: Tx, rows: readonly Values[]) => Promise<void> {
+): RowInsert {
   const names = Object.keys(columns);
   const into = `insert into ${table} (${names.join(', ')})`;
   const arrays = Object.values(columns).map((type, i) => `$${i + 1}::${type}[]`);
@@ -162,7 +156,7 @@ export function rowInsert(
   }));
   const single = chunks.at(-1)!.sql;
   for (const { size, sql } of chunks) MADE.push({ sqlite: sql, postgres: size === 1 ? one : many });
-  return async (tx, rows) => {
+  const insert = async (tx: Tx, rows: readonly Values[]): Promise<void> => {
     const [first] = rows;
     if (first === undefined) return;
     if (tx.engine === 'postgres') {
@@ -185,6 +179,7 @@ export function rowInsert(
       }
     }
   };
+  return Object.assign(insert, { one });
 }
 
 /** @param sign what stands before the number of a parameter */

@@ -93,9 +93,9 @@ export async function inTransaction<T>(pool: Pool, work: (tx: Tx) => Promise<T>)
       if (ended) throw new Error('the unit of work is over');
       return execute(client, sql, values);
     },
-    async executeLast(sql, values) {
+    async insertLast({ one }, values) {
       if (ended) throw new Error('the unit of work is over');
-      last.push(literally(sql, values));
+      last.push(literally(one, values));
     },
   };
   try {

@@ -1,6 +1,7 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { setImmediate as nextTick } from 'node:timers/promises';
-import type { Db, Result, Tx } from '../store.ts';
+import type { RowInsert } from '../engine/statement.ts';
+import type { Db, LastValue, Result, Tx } from '../store.ts';
 
 /** Prepared statements per connection; the oldest is dropped. */
 const PREPARED_MAX = 512;
@@ -107,16 +108,25 @@ export function readerOn(connection: SqliteConnection): Db {
   };
 }
 
+interface LastRow {
+  readonly insert: RowInsert;
+  readonly values: readonly LastValue[];
+}
+
 /** A unit of work on the writer connection. */
-interface Unit {
+export interface Unit {
   readonly tx: Tx;
+  /** What it inserts with the commit. */
+  readonly last: readonly LastRow[];
   /** From here on statements on `tx` reject. */
   end(): void;
 }
 
 export function newUnit(connection: SqliteConnection): Unit {
   let ended = false;
+  const last: LastRow[] = [];
   return {
+    last,
     tx: {
       engine: 'sqlite',
       isUnit: true,
@@ -124,13 +134,25 @@ export function newUnit(connection: SqliteConnection): Unit {
         if (ended) throw new Error('the unit of work is over');
         return connection.execute(sql, values);
       },
-      async executeLast(sql, values) {
+      async insertLast(insert, values) {
         if (ended) throw new Error('the unit of work is over');
-        connection.execute(sql, values);
+        last.push({ insert, values });
       },
     },
     end() {
       ended = true;
     },
   };
+}
+
+/** Inserts the last rows of units that share a commit, in their order. */
+export async function insertLastRows(connection: SqliteConnection, last: readonly LastRow[]): Promise<void> {
+  const { tx, end } = newUnit(connection);
+  for (const [insert, rows] of Map.groupBy(last, (row) => row.insert)) {
+    await insert(
+      tx,
+      rows.map(({ values }) => values),
+    );
+  }
+  end();
 }

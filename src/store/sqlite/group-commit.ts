@@ -3,7 +3,7 @@ import { createDrain } from '../../base/lifecycle/loop.ts';
 import { isBusy } from '../engine/engine-errors.ts';
 import { joinMarks, type Marks, marksOf } from '../engine/signals.ts';
 import type { Tx } from '../store.ts';
-import { newUnit, type SqliteConnection } from './driver.ts';
+import { insertLastRows, newUnit, type SqliteConnection, type Unit } from './driver.ts';
 
 /** Units that share a commit at most. */
 const BATCH_UNITS = 128;
@@ -19,9 +19,14 @@ interface Job {
   reject(error: unknown): void;
 }
 
-type Done = { readonly job: Job; readonly value: unknown; readonly marks: Marks };
+type Done = {
+  readonly job: Job;
+  readonly value: unknown;
+  readonly marks: Marks;
+  readonly last: Unit['last'];
+};
 type Ran =
-  | { readonly ok: true; readonly value: unknown; readonly marks: Marks }
+  | (Omit<Done, 'job'> & { readonly ok: true })
   | {
       readonly ok: false;
       readonly error: unknown /** The transaction is as before the unit. */;
@@ -104,7 +109,7 @@ export class GroupCommit {
     for (let units = 0; units < BATCH_UNITS && this.#queue.length > 0; units++) {
       const job = this.#queue.shift()!;
       const ran = await this.#runUnit(job, units === 0);
-      if (ran.ok) done.push({ job, value: ran.value, marks: ran.marks });
+      if (ran.ok) done.push({ ...ran, job });
       else job.reject(ran.error);
       if (!ran.ok && !ran.isUndone) {
         this.#rollback();
@@ -113,7 +118,7 @@ export class GroupCommit {
       if (!this.#connection.inTransaction) return rejectAll(done, lost());
       if (this.#now() >= end) break;
     }
-    this.#commit(done);
+    await this.#commit(done);
   }
 
   /** BEGIN IMMEDIATE takes the writer lock, so that no later statement of the batch can find it taken. */
@@ -139,7 +144,7 @@ export class GroupCommit {
       const value = await job.run(unit.tx);
       unit.end();
       if (!isFirst) this.#connection.run('release unit');
-      return { ok: true, value, marks: marksOf(unit.tx) };
+      return { ok: true, value, marks: marksOf(unit.tx), last: unit.last };
     } catch (error) {
       unit.end();
       return { ok: false, error, isUndone: !isFirst && this.#undoUnit() };
@@ -157,8 +162,12 @@ export class GroupCommit {
     }
   }
 
-  #commit(done: readonly Done[]): void {
+  async #commit(done: readonly Done[]): Promise<void> {
     try {
+      await insertLastRows(
+        this.#connection,
+        done.flatMap(({ last }) => last),
+      );
       this.#connection.run('commit');
     } catch (error) {
       this.#rollback();
