@@ -6,9 +6,12 @@ export const TIMESTAMP =
 
 export const NOT_A_TIME = 'is not an ISO 8601 date, or date and time with a zone';
 
-/** ISO 8601, UTC, with milliseconds and `Z`. */
+let formatted = { ms: Number.NaN, text: '' };
+
+/** ISO 8601, UTC, with milliseconds and `Z`. The last one is kept: a new record has the same time twice. */
 export function formatTime(ms: number): string {
-  return new Date(ms).toISOString();
+  if (ms !== formatted.ms) formatted = { ms, text: new Date(ms).toISOString() };
+  return formatted.text;
 }
 
 export function formatTimeOrNull(ms: number | null): string | null {

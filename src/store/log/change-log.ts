@@ -96,7 +96,9 @@ export async function appendEncoded(
   const rows = rowsOf(last - count + 1);
   await APPEND(tx, rows.map(valuesOf));
   const blocks = blocksOf(rows);
-  if (blocks.length > 0) await ADD_BLOCKS(tx, blocks);
+  const [block] = blocks;
+  if (blocks.length === 1 && block) await tx.insertLast(ADD_BLOCKS, block);
+  else await ADD_BLOCKS(tx, blocks);
   if (count > 0) markChange(tx, { seq: last, epoch }, appended);
   return last;
 }
