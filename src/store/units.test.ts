@@ -81,6 +81,19 @@ onEachEngine((create) => {
         throw new Error('no');
       });
       await assert.rejects(rolledBack, /no/);
+      const units = ['kept 1', 'undone', 'kept 2'].map((name) =>
+        store.write(async (tx) => {
+          await tx.insertLast(ADD, values(name));
+          if (name === 'undone') throw new Error('undone');
+        }),
+      );
+      const ends = (await Promise.allSettled(units)).map(({ status }) => status);
+      assert.deepEqual(ends, ['fulfilled', 'rejected', 'fulfilled']);
+      const shared = (await rows())
+        .map(({ id }) => id)
+        .filter((id) => id.startsWith('kept') || id === 'undone');
+      assert.deepEqual(shared.toSorted(), ['kept 1', 'kept 2']);
+      for (const id of shared) await store.write((tx) => deleteRows(tx, 'audit_log', { id }));
       assert.equal((await rows()).length, names.length);
       assert.deepEqual(await findRows(store.read, 'records', { columns: ['id'] }), []);
       await store.write((tx) => putRecord(tx, home, 'b'));
