@@ -1,5 +1,4 @@
 import type { ChangeSource } from '../feed/ports/change-source.ts';
-import type { RowInsert } from './engine/statement.ts';
 
 /**
  * What a unit leaves for loops of some process: deliveries that are due, namespaces that are to be deleted, rows of the query log
@@ -25,6 +24,13 @@ export interface Db {
 
 /** What a row that is inserted with the commit may have in a column. */
 export type LastValue = string | number | null;
+
+/** Inserts any number of rows, whose values have the order of its columns. `rowInsert` makes it. */
+export interface RowInsert {
+  (tx: Tx, rows: readonly (readonly (LastValue | Uint8Array)[])[]): Promise<void>;
+  /** The text of one row on PostgreSQL. */
+  readonly one: string;
+}
 
 /** A unit of work. When it is over, its statements reject: a forgotten `await` would otherwise write into the next unit. */
 export interface Tx extends Db {

@@ -1,4 +1,4 @@
-import type { Db, Result, Tx } from '../store.ts';
+import type { Db, Result, RowInsert, Tx } from '../store.ts';
 
 export interface StatementOptions {
   /** The row lock that ends the statement on PostgreSQL. SQLite has one writer and no row locks. */
@@ -121,15 +121,6 @@ export function insertText(table: string, columns: string, suffix = ''): string 
 /** Type of a column on PostgreSQL. */
 type ColumnType = 'bigint' | 'text' | 'bytea';
 
-type Values = readonly (string | number | Uint8Array | null)[];
-
-/** Inserts any number of rows, whose values have the order of its columns. */
-export interface RowInsert {
-  (tx: Tx, rows: readonly Values[]): Promise<void>;
-  /** The text of one row on PostgreSQL. */
-  readonly one: string;
-}
-
 /** Rows of one SQLite statement, as many as fit: any number of rows needs these prepared statements alone. */
 const CHUNKS = [64, 8, 1] as const;
 
@@ -156,7 +147,7 @@ export function rowInsert(
   }));
   const single = chunks.at(-1)!.sql;
   for (const { size, sql } of chunks) MADE.push({ sqlite: sql, postgres: size === 1 ? one : many });
-  const insert = async (tx: Tx, rows: readonly Values[]): Promise<void> => {
+  const insert = async (...[tx, rows]: Parameters<RowInsert>): Promise<void> => {
     const [first] = rows;
     if (first === undefined) return;
     if (tx.engine === 'postgres') {

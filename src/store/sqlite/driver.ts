@@ -1,7 +1,6 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { setImmediate as nextTick } from 'node:timers/promises';
-import type { RowInsert } from '../engine/statement.ts';
-import type { Db, LastValue, Result, Tx } from '../store.ts';
+import type { Db, LastValue, Result, RowInsert, Tx } from '../store.ts';
 
 /** Prepared statements per connection; the oldest is dropped. */
 const PREPARED_MAX = 512;
