@@ -1,4 +1,4 @@
-import type { Db, Result, RowInsert, Tx } from '../store.ts';
+import type { Db, Result, RowInsert } from '../store.ts';
 
 export interface StatementOptions {
   /** The row lock that ends the statement on PostgreSQL. SQLite has one writer and no row locks. */

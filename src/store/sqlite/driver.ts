@@ -107,13 +107,13 @@ export function readerOn(connection: SqliteConnection): Db {
   };
 }
 
-interface LastRow {
+export interface LastRow {
   readonly insert: RowInsert;
   readonly values: readonly LastValue[];
 }
 
 /** A unit of work on the writer connection. */
-export interface Unit {
+interface Unit {
   readonly tx: Tx;
   /** What it inserts with the commit. */
   readonly last: readonly LastRow[];

@@ -3,7 +3,7 @@ import { createDrain } from '../../base/lifecycle/loop.ts';
 import { isBusy } from '../engine/engine-errors.ts';
 import { joinMarks, type Marks, marksOf } from '../engine/signals.ts';
 import type { Tx } from '../store.ts';
-import { insertLastRows, newUnit, type SqliteConnection, type Unit } from './driver.ts';
+import { insertLastRows, type LastRow, newUnit, type SqliteConnection } from './driver.ts';
 
 /** Units that share a commit at most. */
 const BATCH_UNITS = 128;
@@ -23,7 +23,7 @@ type Done = {
   readonly job: Job;
   readonly value: unknown;
   readonly marks: Marks;
-  readonly last: Unit['last'];
+  readonly last: readonly LastRow[];
 };
 type Ran =
   | (Omit<Done, 'job'> & { readonly ok: true })
