@@ -146,12 +146,12 @@ export function newUnit(connection: SqliteConnection): Unit {
 
 /** Inserts the last rows of units that share a commit, in their order. */
 export async function insertLastRows(connection: SqliteConnection, last: readonly LastRow[]): Promise<void> {
-  const { tx, end } = newUnit(connection);
+  const unit = newUnit(connection);
   for (const [insert, rows] of Map.groupBy(last, (row) => row.insert)) {
     await insert(
-      tx,
+      unit.tx,
       rows.map(({ values }) => values),
     );
   }
-  end();
+  unit.end();
 }
