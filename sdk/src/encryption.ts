@@ -22,5 +22,6 @@ export {
   SIGNED_PAYLOAD_MAX,
   type SigningKey,
   signPayload,
+  unverifiedPayload,
   verifyPayload,
 } from './encryption/signed.ts';

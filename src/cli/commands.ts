@@ -2,6 +2,7 @@ import { Argument, type Command, Option } from 'commander';
 import type { Clock } from '../base/time.ts';
 import type { AuditOptions } from './actions/audit.ts';
 import type { PutOptions } from './actions/put-input.ts';
+import type { ReencryptOptions } from './actions/reencrypt.ts';
 import { print } from './output.ts';
 import type { Signals } from './signals.ts';
 
@@ -122,9 +123,13 @@ export function addRecordCommands({ program, command, clock, json }: Builder): v
     .argument(...KEY)
     .argument('[value]', 'the text; - reads standard input; behind -- it may begin with a hyphen')
     .option('--file <file>', 'the value is the content of this file, in place of the text')
-    .option(
-      '--type <media-type>',
-      'media type of the value (default: text/plain, of a file application/octet-stream)',
+    .option('--encrypt <file>', 'encrypt the value with the first key of this key file')
+    .option('--sign <file>', 'sign the value with the Ed25519 key in this PEM file')
+    .addOption(
+      new Option(
+        '--type <media-type>',
+        'media type of the value (default: text/plain, of a file application/octet-stream)',
+      ).conflicts(['encrypt', 'sign']),
     )
     .option(
       '--ttl <seconds>',
@@ -159,6 +164,7 @@ export function addRecordCommands({ program, command, clock, json }: Builder): v
         "uqrp put greeting.acme.v1 'hello world' --user you@example.net --public-read",
         'uqrp put flags.acme.v1 --file flags.json --type application/json --expires 1h',
         'UQRP_TOKEN=$TOKEN uqrp put greeting.acme.v1 hello --api https://uqrp.example.com',
+        'uqrp put db.env.shop.v1 - --encrypt shop.key < password',
       ),
     )
     .action(async (key: string, value: string | undefined, options: PutOptions) =>
@@ -170,6 +176,43 @@ export function addRecordCommands({ program, command, clock, json }: Builder): v
     .addHelpText('after', examples('uqrp delete greeting.acme.v1'))
     .action(async (key: string, options: { readonly api?: string }) =>
       (await loadRecords()).deleteRecordByKey(clock, key, options, json()),
+    );
+}
+
+const loadEncryptionKeys = () => import('./actions/keys.ts');
+
+export function addEncryptionCommands({ program, command, clock, json }: Builder): void {
+  const key = group(program, 'key', 'keys that encrypt and sign values before they leave this machine');
+  command(key, 'new', 'make a key file for encrypted values, or with --sign a signing key')
+    .argument('[file]', 'the new file, for this user alone; --sign prints without one')
+    .option('--sign', 'an Ed25519 key that signs values, as PEM')
+    .addHelpText('after', examples('uqrp key new shop.key', 'uqrp key new --sign > seed.pem'))
+    .action(async (file: string | undefined, options: { sign?: boolean }) =>
+      (await loadEncryptionKeys()).keyNew(clock, file, options, json()),
+    );
+  command(key, 'add', 'put a new key before the others of a key file: it encrypts, all of them decrypt')
+    .argument('<file>', 'the key file')
+    .option('--from <file>', 'an existing key of 32 octets in Base64, such as one of the first form')
+    .addHelpText('after', examples('uqrp key add shop.key'))
+    .action(async (file: string, options: { from?: string }) =>
+      (await loadEncryptionKeys()).keyAdd(clock, file, options, json()),
+    );
+  command(key, 'public', 'print the public key of a signing key, as PEM and as Base64')
+    .argument('<file>', 'the signing key')
+    .addHelpText('after', examples('uqrp key public seed.pem'))
+    .action(async (file: string) => (await loadEncryptionKeys()).keyPublic(file, json()));
+  command(
+    program,
+    'reencrypt',
+    'encrypt the values of a namespace with the first key of a key file, over REST with UQRP_TOKEN',
+  )
+    .argument('<namespace>', 'the namespace; what is not encrypted stays as it is')
+    .requiredOption('--key <file>', 'the key file, with the keys of before behind the first')
+    .option('--dry-run', 'print what would be encrypted, and write nothing')
+    .option('--api <url>', 'REST server (default: UQRP_HTTP_HOST and UQRP_HTTP_PORT)')
+    .addHelpText('after', examples('uqrp key add shop.key && uqrp reencrypt shop --key shop.key'))
+    .action(async (namespace: string, options: ReencryptOptions) =>
+      (await import('./actions/reencrypt.ts')).reencryptNamespace(namespace, options, json()),
     );
 }
 

@@ -38,6 +38,10 @@ export function addDataCommands({ program, command, clock, json }: Builder): voi
       .option('--diff', 'the same, with the differences of the values')
       .option('--check', 'the same as --dry-run; exit code 3 when something would change')
       .option('--prune', 'delete what is not there any more, except records with an expiry')
+      .option(
+        '--encrypt <file>',
+        'encrypt values with the first key of this key file, and compare them decrypted',
+      )
       .option('--max-deletes <n>', 'allow so many deletions (default: 10, or a fifth of the records)')
       .option('--api <url>', 'the REST server (default: the one of the configuration)');
   planned(
@@ -318,11 +322,23 @@ function addRead({ program, command, json }: Builder): void {
   );
   withServer(read)
     .option('--token <token>', 'query token of a private namespace (default: UQRP_QUERY_TOKEN)')
+    .option('--key <file>', 'decrypt the value with the keys of this key file')
+    .option('--allow-plain', 'with --key: accept text that is not encrypted')
+    .option(
+      '--signed-by <public-key>',
+      'accept only a value that this key has signed: its text, or a file with it; may be repeated',
+      (key: string, before: readonly string[] | undefined) => [...(before ?? []), key],
+    )
+    .option(
+      '--max-age <time>',
+      'refuse an encrypted or signed value that was written longer ago: 90s, 5m, 24h, 7d',
+    )
     .addHelpText(
       'after',
       examples(
         'uqrp read greeting.acme.v1',
         'uqrp read logo.acme.v1 > logo.png',
+        'uqrp read db.env.shop.v1 --key shop.key --max-age 7d',
         'UQRP_QUERY_TOKEN=$TOKEN uqrp read greeting.acme.v1 --dot --server localhost',
       ),
     )

@@ -3,6 +3,7 @@ import { documentsFolder, programVersion } from '../ops/config/version.ts';
 import {
   addAuditCommand,
   addCompletionCommand,
+  addEncryptionCommands,
   addOrganizationCommands,
   addPeopleCommands,
   addRecordCommands,
@@ -69,6 +70,7 @@ export function buildProgram(options: ProgramOptions): Command {
   addOrganizationCommands(builder);
   addKeyCommands(builder);
   addRecordCommands(builder);
+  addEncryptionCommands(builder);
   addDataCommands(builder);
   addHistoryCommands(builder);
   addAuditCommand(builder);

@@ -160,6 +160,11 @@ export async function verifyPayload(
   return { payload, time: timeOf(octets) };
 }
 
+/** What a signed value holds, without a check of its signature; null: it is not signed. */
+export function unverifiedPayload(octets: Uint8Array): Uint8Array | null {
+  return octets[0] === FORM.signed ? octets.subarray(OVERHEAD) : null;
+}
+
 function signedOctets(recordKey: string, head: Uint8Array, payload: Uint8Array): Uint8Array<ArrayBuffer> {
   return joined(PREFIX, keyOctets(recordKey), LF, head, payload);
 }

@@ -1,8 +1,16 @@
+import { readKeyFile } from '../../../sdk/src/encryption.ts';
 import type { RecordResource } from '../../../sdk/src/uqrp-sdk.ts';
 import { InputError, UsageError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { decodeBase64 } from '../../protocol/encodings.ts';
 import { readDirectory } from '../apply/directory.ts';
+import {
+  decryptedRecord,
+  encryptedSteps,
+  encryptedWants,
+  isBoundToKey,
+  type PlanKeys,
+} from '../apply/encrypted.ts';
 import {
   bulkOf,
   countsOf,
@@ -19,6 +27,7 @@ import {
 } from '../apply/plan.ts';
 import { commandConfig } from '../context.ts';
 import { diffOf } from '../diff.ts';
+import { ofFile, readSecretFile } from '../key-files.ts';
 import { EXIT, escapeControls, print } from '../output.ts';
 import { openRest, type Rest } from '../rest.ts';
 
@@ -32,6 +41,8 @@ export interface ApplyOptions {
   readonly prune?: boolean;
   readonly maxDeletes?: string;
   readonly api?: string;
+  /** Path of a key file: values are encrypted with its first key. */
+  readonly encrypt?: string;
 }
 
 export interface PromoteOptions extends Omit<ApplyOptions, 'namespace'> {
@@ -47,13 +58,11 @@ export interface PromoteOptions extends Omit<ApplyOptions, 'namespace'> {
 export async function applyDirectory(dir: string, options: ApplyOptions, json: boolean): Promise<void> {
   const config = commandConfig();
   const rest = openRest(options.api, config);
+  const keys = await planKeys(options);
   const { namespace, records } = readDirectory(dir, options.namespace, longestZone(config.zones));
-  await carryOut(
-    rest,
-    planOf(records, await presentRecords(rest, namespace), pruning(options)),
-    options,
-    json,
-  );
+  const wanted = keys === null ? records : encryptedWants(records);
+  const plan = planOf(wanted, await presentRecords(rest, namespace, keys), pruning(options));
+  await carryOut(rest, plan, keys, options, json);
 }
 
 /** Makes a namespace hold the records of another one; those with an expiry are left out. Throws as `applyDirectory` */
@@ -67,10 +76,23 @@ export async function promoteNamespace(
   if (source === target) throw new UsageError('give two different namespaces');
   const rest = openRest(options.api, commandConfig());
   const { resource } = options;
-  const present = await presentRecords(rest, source, resource);
-  const wanted = present.filter(({ expires }) => !expires).map((record) => wantedIn(target, record));
-  const plan = planOf(wanted, await presentRecords(rest, target, resource), pruning(options));
-  await carryOut(rest, plan, options, json);
+  const keys = await planKeys(options);
+  const present = (await presentRecords(rest, source, keys, resource)).filter(({ expires }) => !expires);
+  const bound = present.filter((record) => record.isEncrypted !== true && isBoundToKey(record));
+  for (const { key } of bound)
+    process.stderr.write(
+      `warning: ${key} is encrypted or signed for its own key: no reader accepts the copy\n`,
+    );
+  const wanted = present.map((record) => wantedIn(target, record));
+  const plan = planOf(wanted, await presentRecords(rest, target, keys, resource), pruning(options));
+  await carryOut(rest, plan, keys, options, json);
+}
+
+/** @throws InputError for a file that is no key file */
+async function planKeys({ encrypt: path }: ApplyOptions): Promise<PlanKeys | null> {
+  if (path === undefined) return null;
+  const text = readSecretFile(path);
+  return { path, keys: await ofFile(path, () => readKeyFile(text)) };
 }
 
 function longestZone(zones: readonly string[]): number {
@@ -82,26 +104,29 @@ function pruning({ prune = false }: ApplyOptions): { readonly prune: boolean } {
 }
 
 /** The same record below another namespace. */
-function wantedIn(namespace: string, { key, data, contentType, ttlSeconds }: PresentRecord): WantedRecord {
+function wantedIn(namespace: string, record: PresentRecord): WantedRecord {
+  const { key, data, contentType, ttlSeconds, isEncrypted = false } = record;
   const labels = key.split('.');
   labels[labels.length - 2] = namespace;
-  return { key: labels.join('.'), data, contentType, ttlSeconds, expiresIn: null };
+  return { key: labels.join('.'), data, contentType, ttlSeconds, expiresIn: null, isEncrypted };
 }
 
 /** Records of a page: 500 with the longest payloads have 2 MB. */
 const PAGE = 500;
 
-/** Every record of a namespace. @throws InputError when there is no such namespace: a name that is mistyped has no records either */
+/** Every record of a namespace, decrypted where a key opens it. @throws InputError when there is no such namespace: a name that is mistyped has no records either */
 async function presentRecords(
   rest: Rest,
   namespace: string,
+  keys: PlanKeys | null,
   resource?: string,
 ): Promise<readonly PresentRecord[]> {
   const rows = await rest.read((api) => api.records.list({ namespace, resource }, { limit: PAGE }).toArray());
   if (rows.length === 0 && (await rest.read((api) => api.namespaces.find(namespace))) === null) {
     throw new InputError(`UQRP_TOKEN reaches no namespace ${escapeControls(namespace)}`);
   }
-  return rows.map((row) => presentOf(row, rest.origin));
+  const records = rows.map((row) => presentOf(row, rest.origin));
+  return keys === null ? records : await Promise.all(records.map((record) => decryptedRecord(keys, record)));
 }
 
 function presentOf(row: RecordResource, origin: string): PresentRecord {
@@ -118,7 +143,13 @@ function presentOf(row: RecordResource, origin: string): PresentRecord {
   };
 }
 
-async function carryOut(rest: Rest, plan: Plan, options: ApplyOptions, json: boolean): Promise<void> {
+async function carryOut(
+  rest: Rest,
+  plan: Plan,
+  keys: PlanKeys | null,
+  options: ApplyOptions,
+  json: boolean,
+): Promise<void> {
   const isDry = [options.dryRun, options.diff, options.check].includes(true);
   const excess = tooManyDeletions(plan, maxDeletes(options.maxDeletes));
   if (json) print(JSON.stringify(planJson(plan)));
@@ -130,7 +161,7 @@ async function carryOut(rest: Rest, plan: Plan, options: ApplyOptions, json: boo
   if (isDry) return;
   for (let at = 0; at < plan.steps.length; at += LIMITS.bulkItems) {
     const part = plan.steps.slice(at, at + LIMITS.bulkItems);
-    const bulk = bulkOf(part);
+    const bulk = bulkOf(keys === null ? part : await encryptedSteps(keys, part));
     try {
       await rest.write((api) => api.records.bulk(bulk));
     } catch (error) {

@@ -7,6 +7,10 @@ import { LIMITS } from '../../base/limits.ts';
 export interface PutOptions {
   /** The value is the content of this file; `-` is standard input. */
   readonly file?: string;
+  /** Path of a key file: the value is encrypted with its first key. */
+  readonly encrypt?: string;
+  /** Path of a signing key: the value is signed. */
+  readonly sign?: string;
   /** Media type of the value. */
   readonly type?: string;
   /** Seconds, as text. */
@@ -31,10 +35,11 @@ export interface PutOptions {
 
 /** The fields of the record besides its key. @throws UsageError for a duration or a number that is none */
 export function putFields(data: Buffer, options: PutOptions) {
-  const { file, type, ttl, expires, expiresIn, expiresAt } = options;
+  const { file, type, ttl, expires, expiresIn, expiresAt, encrypt, sign } = options;
+  const isText = (file ?? encrypt ?? sign) === undefined;
   return {
     data: data.toString('base64'),
-    content_type: type ?? (file === undefined ? 'text/plain' : 'application/octet-stream'),
+    content_type: type ?? (isText ? 'text/plain' : 'application/octet-stream'),
     ...(ttl !== undefined && { ttl_seconds: seconds('--ttl', ttl) }),
     ...(expires !== undefined && { expires_in: durationSeconds(expires) }),
     ...(expiresIn !== undefined && { expires_in: seconds('--expires-in', expiresIn) }),

@@ -16,10 +16,11 @@ import {
 import { isOperation } from '../../protocol/names/query-name.ts';
 import { type ParsedEnvelope, parseEnvelope } from '../../protocol/query/envelope.ts';
 import { commandConfig } from '../context.ts';
+import { type OpenerOptions, openerOf } from '../key-files.ts';
 import { escapeControls, print } from '../output.ts';
 import { askTxt, type QueryOptions, statusText, targetOf } from './query.ts';
 
-export interface ReadOptions extends QueryOptions {
+export interface ReadOptions extends QueryOptions, OpenerOptions {
   /** Query token. */
   readonly token?: string;
 }
@@ -31,15 +32,31 @@ export interface ReadOptions extends QueryOptions {
  */
 export async function readRecord(subject: string, options: ReadOptions): Promise<void> {
   const config = commandConfig();
+  const opener = await openerOf(options);
   const question = questionOf(subject, {
     zones: config.zones,
     option: options.token,
     variable: readEnvironment().UQRP_QUERY_TOKEN || undefined,
   });
   const reply = await askTxt(question.name, targetOf(options, config));
-  const { octets, format, ttl } = payloadOf(reply, question);
-  if (options.json === true) print(JSON.stringify({ format, ttl, data: octets.toString('base64') }));
-  else process.stdout.write(process.stdout.isTTY ? forTerminal(octets) : octets);
+  const { octets: stored, format, ttl } = payloadOf(reply, question);
+  const opened = opener === null ? null : await opener.open(recordKeyIn(question.name), stored);
+  const octets = opened === null ? stored : Buffer.from(opened.data);
+  if (options.json === true) {
+    const written = opened === null ? {} : { written: timeText(opened.time) };
+    print(JSON.stringify({ format, ttl, data: octets.toString('base64'), ...written }));
+  } else process.stdout.write(process.stdout.isTTY ? forTerminal(octets) : octets);
+}
+
+function timeText(time: number | null): string | null {
+  return time === null ? null : new Date(time).toISOString();
+}
+
+/** The record's key in a full name: what is between operation and token, and the zone. */
+export function recordKeyIn(name: string): string {
+  const labels = name.split('.');
+  const begin = foldCase(labels[1] ?? '').startsWith(AUTH_PREFIX) ? 2 : 1;
+  return labels.slice(begin, labels.findLastIndex((label) => isVersion(foldCase(label))) + 1).join('.');
 }
 
 /** What is asked, and how messages call it. */

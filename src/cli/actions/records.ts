@@ -18,6 +18,7 @@ import type { JsonObject } from '../../protocol/input/fields.ts';
 import { namespaceNameFaults } from '../../protocol/names/namespace-name.ts';
 import { reachable } from '../address.ts';
 import { type CliContext, commandConfig, withStore } from '../context.ts';
+import { ofFile, readSecretFile } from '../key-files.ts';
 import { escapeControls, print } from '../output.ts';
 import { openRest, type Rest } from '../rest.ts';
 import { aboutOneItem, type PutOptions, putData, putFields, waitSeconds } from './put-input.ts';
@@ -37,7 +38,7 @@ export async function putRecord(
   options: PutOptions,
   json: boolean,
 ): Promise<void> {
-  const data = await putData(value, options);
+  const data = await protectedData(key, await putData(value, options), options);
   const record = putFields(data, options);
   const body = { records: [{ key, ...record }] };
   const token = readEnvironment().UQRP_TOKEN ?? '';
@@ -66,6 +67,22 @@ export async function putRecord(
   });
   if (json) print(JSON.stringify({ ...stored, nodes }));
   tellNodes(nodes, json);
+}
+
+/** The octets to store: encrypted and signed, where the options say so. @throws InputError */
+async function protectedData(key: string, data: Buffer, { encrypt, sign }: PutOptions): Promise<Buffer> {
+  if (encrypt === undefined && sign === undefined) return data;
+  const options = {
+    encryptTo: encrypt === undefined ? undefined : readSecretFile(encrypt),
+    signWith: sign === undefined ? undefined : readSecretFile(sign),
+  };
+  const { protectPayload } = await import('../../../sdk/src/encryption.ts');
+  try {
+    const paths = [encrypt, sign].filter((path) => path !== undefined).join(', ');
+    return Buffer.from(await ofFile(paths, () => protectPayload(options, key, Uint8Array.from(data))));
+  } catch (error) {
+    throw error instanceof RangeError ? new InputError(error.message) : error;
+  }
 }
 
 /** @param seq null: the server did not tell where the write is */

@@ -8,6 +8,8 @@ export interface WantedRecord {
   readonly ttlSeconds: number;
   /** Seconds from the write on; null: it never expires. */
   readonly expiresIn: number | null;
+  /** `data` is what is encrypted before it is written. */
+  readonly isEncrypted?: boolean;
 }
 
 export interface PresentRecord {
@@ -18,6 +20,10 @@ export interface PresentRecord {
   readonly expires: boolean;
   /** As the API wrote it: the condition of the write. Null where the store is written directly. */
   readonly updatedAt: string | null;
+  /** `data` is what was encrypted. */
+  readonly isEncrypted?: boolean;
+  /** When an encrypted value was written, in milliseconds. */
+  readonly writtenAt?: number | null;
 }
 
 export type Step =
@@ -79,6 +85,7 @@ function groupOf(key: string): string {
 function isSame(wanted: WantedRecord, present: PresentRecord): boolean {
   return (
     wanted.data.equals(present.data) &&
+    (wanted.isEncrypted ?? false) === (present.isEncrypted ?? false) &&
     wanted.contentType === present.contentType &&
     wanted.ttlSeconds === present.ttlSeconds &&
     (wanted.expiresIn !== null) === present.expires
@@ -113,7 +120,10 @@ export function settingsLines(step: Step): readonly string[] {
   const expiry = (expires: boolean): string => (expires ? 'an expiry' : 'no expiry');
   const differing = (name: string, before: string | number, after: string | number): string[] =>
     before === after ? [] : [`${name}${before} -> ${after}`];
+  const form = ({ isEncrypted = false }: WantedRecord | PresentRecord): string =>
+    isEncrypted ? 'encrypted' : 'not encrypted';
   return [
+    ...differing('', form(present), form(wanted)),
     ...differing('content_type ', present.contentType, wanted.contentType),
     ...differing('ttl_seconds ', present.ttlSeconds, wanted.ttlSeconds),
     ...differing('', expiry(present.expires), expiry(wanted.expiresIn !== null)),
