@@ -12,6 +12,7 @@ import { bulkAnswer, evaluation, FlagRefusal, readContext } from './answers.ts';
 import { openReadCounts } from './read-counts.ts';
 import type { Documents, FlagNamespace, FlagSource } from './source.ts';
 import { openFlagSource } from './store-source.ts';
+import { openFlagStreams } from './streams.ts';
 
 export interface FlagRouteDeps extends ApiDeps, HasChangeReader {
   readonly apiKey: Parameters<typeof openFlagSource>[0]['apiKey'];
@@ -49,7 +50,9 @@ export function flagRoutes(app: FastifyInstance, deps: FlagRouteDeps): void {
   };
 
   app.decorateRequest('flagNamespace', null);
+  app.addHook('preClose', async () => opened?.streams.endAll());
   app.addHook('onClose', async () => {
+    await opened?.streams.close();
     opened?.source.close();
     await opened?.counts.close();
   });
@@ -79,10 +82,11 @@ export function flagRoutes(app: FastifyInstance, deps: FlagRouteDeps): void {
       const { namespace, documents } = await documentsOf(open().source, request);
       const context = readContext(request.body);
       const { flagConfigEtag: tag } = request.query as { flagConfigEtag?: unknown };
-      if (typeof tag === 'string') await open().waits.until(namespace.name, documents, tag);
+      if (typeof tag === 'string' && tag !== '') await open().waits.until(namespace.name, documents, tag);
       const answer = bulkAnswer(documents.all(), context, eventsAt(request, namespace));
       reply.header('etag', answer.tag);
       open().counts.add(namespace);
+      open().streams.answered(namespace.name);
       if (isNotModified(request, answer.tag)) return reply.code(304).send();
       return reply.type(JSON_TYPE).send(answer.json);
     };
@@ -95,12 +99,35 @@ export function flagRoutes(app: FastifyInstance, deps: FlagRouteDeps): void {
       return `${path}/ofrep/v1/events${ticket}`;
     }
 
+    const events: Handler = async (request, reply) => {
+      await takeFrom(deps.flags.limiter, 'flags', request.addressKey());
+      const { source, streams } = open();
+      const { t: ticket } = request.query as { t?: string | string[] };
+      const credential =
+        ticket === undefined
+          ? credentialOf(request)
+          : await open().tickets.credential(ticket.toString(), source);
+      const path = pathOf(request);
+      const namespace = await authorize(source, credential, path);
+      // A proxy such as nginx would collect events before it passes them on.
+      reply.type('text/event-stream; charset=utf-8').header('x-accel-buffering', 'no');
+      if (request.method === 'HEAD') return reply.send();
+      const renew = (): Promise<FlagNamespace | null> =>
+        authorize(source, credential, path).catch((error: unknown) => {
+          if (error instanceof FlagRefusal) return null;
+          throw error;
+        });
+      return streams.open({ request, reply, namespace, renew });
+    };
+
     for (const prefix of ['', '/flags/:namespace']) {
       const options = { onRequest: guarded, bodyLimit: LIMITS.flagBody };
       const at = `${prefix}/ofrep/v1/evaluate/flags`;
       ofrep.post(at, options, all);
       ofrep.post(`${at}/:key`, options, one);
       const preflight: Handler = async (_request, reply) => reply.code(204).headers(PREFLIGHT).send();
+      ofrep.get(`${prefix}/ofrep/v1/events`, events);
+      ofrep.options(`${prefix}/ofrep/v1/events`, preflight);
       ofrep.options(at, preflight);
       ofrep.options(`${at}/:key`, preflight);
     }
@@ -117,6 +144,7 @@ function openFlags(deps: FlagRouteDeps, onError: NonNullable<ApiDeps['onError']>
     tickets: openTickets(flags.ticketKey, clock),
     counts: openReadCounts({ ...deps, usage: flags.usage, onError }),
     waits: openTagWaits(source, store),
+    streams: openFlagStreams({ ...deps, source, onError }),
   };
 }
 
@@ -154,7 +182,7 @@ function openTagWaits(source: FlagSource, { changes }: Pick<ApiDeps['store'], 'c
       const look = (): void => {
         if (first.hasHad(tag)) resolve();
       };
-      const unlisten = source.onChange(({ namespace }) => namespace === name && look());
+      const unlisten = source.onChange(({ namespace }) => namespace.name === name && look());
       const timer = setTimeout(resolve, LIMITS.flagWaitMs);
       // The notice of a commit may be lost: the log is looked at, which tells of what there is.
       void changes.bounds().catch(() => {});

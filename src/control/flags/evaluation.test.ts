@@ -1,48 +1,15 @@
 import assert from 'node:assert/strict';
+import {
+  ALL_FLAGS,
+  askFlags,
+  base64,
+  COUNTRY,
+  flagShop,
+  oneFlag,
+} from '../../../test/support/control/flags/asking.ts';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
-import { type Answer, type Json, openWorld, type World } from '../../../test/support/http/world.ts';
+import { type Answer, type Json, openWorld } from '../../../test/support/http/world.ts';
 import { LIMITS } from '../../base/limits.ts';
-
-const COUNTRY = {
-  version: 1,
-  variants: { on: true, off: false },
-  defaultVariant: 'off',
-  targeting: [{ when: [{ attribute: 'country', op: 'equals', value: 'de' }], variant: 'on' }],
-};
-
-function base64(document: unknown): string {
-  return Buffer.from(typeof document === 'string' ? document : JSON.stringify(document)).toString('base64');
-}
-
-/** A customer with a namespace of flags and a query token of it. */
-async function shop(world: World, documents: Readonly<Record<string, unknown>> = {}) {
-  const owner = await world.customer();
-  const { id, name } = await owner.namespace();
-  const records = new Map<string, Json>();
-  for (const [key, document] of Object.entries(documents)) {
-    records.set(key, await owner.record(`${key}.flags.${name}.v1`, { data: base64(document) }));
-  }
-  const minted = await owner.post(`/namespaces/${id}/query_tokens`, { name: 'web' });
-  assert.equal(minted.status, 201, minted.text);
-  const { token, id: tokenId } = minted.json;
-  return { owner, id, name, records, token: String(token), tokenId: String(tokenId) };
-}
-
-function ask(
-  world: World,
-  token: string | null,
-  path: string,
-  body: unknown = { context: {} },
-  headers: Readonly<Record<string, string>> = {},
-): Promise<Answer> {
-  const credential = token === null ? {} : { authorization: `Bearer ${token}` };
-  const content = { 'content-type': 'application/json', ...credential, ...headers };
-  const payload = typeof body === 'string' ? body : JSON.stringify(body);
-  return world.inject({ method: 'POST', url: path, headers: content, payload });
-}
-
-const ALL = '/ofrep/v1/evaluate/flags';
-const one = (key: string): string => `${ALL}/${key}`;
 
 apiScenarios('evaluation of flags', {
   'each kind of decision has its answer, alone and among all': async (store) => {
@@ -53,7 +20,7 @@ apiScenarios('evaluation of flags', {
       defaultVariant: 'off',
       rollout: { on: 100 },
     };
-    const { name, token, owner } = await shop(world, {
+    const { name, token, owner } = await flagShop(world, {
       static: { version: 1, variants: { on: { color: '#00f' } }, defaultVariant: 'on' },
       rules: COUNTRY,
       rollout,
@@ -65,7 +32,7 @@ apiScenarios('evaluation of flags', {
     });
     await owner.record(`x.other.${name}.v1`);
     const evaluate = async (key: string, context: object = {}): Promise<[number, Json]> => {
-      const { status, json } = await ask(world, token, one(key), { context });
+      const { status, json } = await askFlags(world, token, oneFlag(key), { context });
       return [status, json];
     };
     const found = (key: string, value: unknown, reason: string, variant: string) => [
@@ -97,7 +64,7 @@ apiScenarios('evaluation of flags', {
       if (key === '..') continue;
       assert.deepEqual(await evaluate(key), failed(shown, 'FLAG_NOT_FOUND', 'there is no such flag', 404));
     }
-    const all = await ask(world, token, ALL);
+    const all = await askFlags(world, token, ALL_FLAGS);
     assert.equal(all.status, 200, all.text);
     assert.deepEqual(
       all.json.flags.map((flag: Json) => [flag.key, flag.reason ?? flag.errorCode]),
@@ -118,12 +85,12 @@ apiScenarios('evaluation of flags', {
 
   'the tag is one of the answer: the same context is 304, another country is 200': async (store) => {
     const world = await openWorld(store);
-    const { token, owner, records } = await shop(world, { rules: COUNTRY });
+    const { token, owner, records } = await flagShop(world, { rules: COUNTRY });
     const from = (country: string, tag?: string): Promise<Answer> =>
-      ask(
+      askFlags(
         world,
         token,
-        ALL,
+        ALL_FLAGS,
         { context: { targetingKey: 'u', country } },
         tag === undefined ? {} : { 'if-none-match': tag },
       );
@@ -143,9 +110,9 @@ apiScenarios('evaluation of flags', {
 
   'a write, a deletion and an expiry are in the next answer': async (store) => {
     const world = await openWorld(store);
-    const { token, owner, name, records } = await shop(world, { rules: COUNTRY });
+    const { token, owner, name, records } = await flagShop(world, { rules: COUNTRY });
     const value = async (key: string): Promise<unknown> => {
-      const { json } = await ask(world, token, one(key));
+      const { json } = await askFlags(world, token, oneFlag(key));
       return json.value ?? json.errorCode;
     };
     assert.equal(await value('rules'), false);
@@ -160,66 +127,66 @@ apiScenarios('evaluation of flags', {
     assert.equal(await value('late'), false);
     world.advance(60_001);
     assert.equal(await value('late'), 'FLAG_NOT_FOUND');
-    assert.deepEqual((await ask(world, token, ALL)).json.flags, []);
+    assert.deepEqual((await askFlags(world, token, ALL_FLAGS)).json.flags, []);
     await world.close();
   },
 
   'all credentials that do not count are refused alike; keys without read or reach, and suspended namespaces, with 403':
     async (store) => {
       const world = await openWorld(store);
-      const { owner, id, name, token, tokenId } = await shop(world, { rules: COUNTRY });
-      const [other, foreign] = [await owner.namespace(), await shop(world)];
-      const named = (namespace: string): string => `/flags/${namespace}${one('rules')}`;
+      const { owner, id, name, token, tokenId } = await flagShop(world, { rules: COUNTRY });
+      const [other, foreign] = [await owner.namespace(), await flagShop(world)];
+      const named = (namespace: string): string => `/flags/${namespace}${oneFlag('rules')}`;
       const key = await owner.key({ operations: ['read'], namespaces: [name] });
       const both = await owner.key({ namespaces: [name, other.name] });
       const writer = await owner.key({ operations: ['write'], namespaces: [name] });
       const allowed: readonly (readonly [string | null, string])[] = [
-        [token, one('rules')],
-        [token.toUpperCase(), one('rules')],
+        [token, oneFlag('rules')],
+        [token.toUpperCase(), oneFlag('rules')],
         [token, named(name.toUpperCase())],
-        [key.token, one('rules')],
+        [key.token, oneFlag('rules')],
         [key.token, named(name)],
         [both.token, named(name)],
       ];
       for (const [credential, path] of allowed)
-        assert.equal((await ask(world, credential, path)).status, 200);
-      const byHeader = await ask(world, null, one('rules'), undefined, { 'x-api-key': token });
+        assert.equal((await askFlags(world, credential, path)).status, 200);
+      const byHeader = await askFlags(world, null, oneFlag('rules'), undefined, { 'x-api-key': token });
       assert.equal(byHeader.status, 200);
       assert.equal((await owner.del(`/namespaces/${id}/query_tokens/${tokenId}`)).status, 204);
       const unknown: readonly (readonly [string | null, string])[] = [
-        [null, one('rules')],
+        [null, oneFlag('rules')],
         [null, named(name)],
-        [token, one('rules')],
+        [token, oneFlag('rules')],
         [foreign.token, named(name)],
         [foreign.token, named('nobody-has-this')],
         [foreign.token, named('a..b')],
-        [owner.token, one('rules')],
-        [both.token, one('rules')],
+        [owner.token, oneFlag('rules')],
+        [both.token, oneFlag('rules')],
         ['0'.repeat(64), named(name)],
-        [`svcq${'0'.repeat(52)}`, one('rules')],
+        [`svcq${'0'.repeat(52)}`, oneFlag('rules')],
       ];
       const answers = [];
-      for (const [credential, path] of unknown) answers.push(await ask(world, credential, path));
+      for (const [credential, path] of unknown) answers.push(await askFlags(world, credential, path));
       for (const { status, text, headers } of answers) {
         assert.deepEqual([status, text, headers['www-authenticate']], [401, '{}', 'Bearer']);
         assert.deepEqual(Object.keys(headers), Object.keys(answers[0]!.headers));
       }
       const refused: readonly (readonly [string, string])[] = [
-        [writer.token, one('rules')],
+        [writer.token, oneFlag('rules')],
         [key.token, named(other.name)],
         [key.token, named(foreign.name)],
         [key.token, named('nobody-has-this')],
       ];
       for (const [credential, path] of refused)
-        assert.equal((await ask(world, credential, path)).status, 403);
+        assert.equal((await askFlags(world, credential, path)).status, 403);
       await owner.del(`/api_keys/${key.id}`);
-      assert.equal((await ask(world, key.token, one('rules'))).status, 401);
+      assert.equal((await askFlags(world, key.token, oneFlag('rules'))).status, 401);
       await world.close();
     },
 
   'what is wrong with a request is told without repeating it': async (store) => {
     const world = await openWorld(store);
-    const { token } = await shop(world, { rules: COUNTRY });
+    const { token } = await flagShop(world, { rules: COUNTRY });
     const nested = (depth: number): unknown => (depth === 0 ? 1 : { a: nested(depth - 1) });
     const long = 'x'.repeat(LIMITS.flagContextText + 1);
     const wrong: readonly (readonly [unknown, string])[] = [
@@ -237,16 +204,16 @@ apiScenarios('evaluation of flags', {
       [{ context: { a: ' '.repeat(LIMITS.flagBody) } }, 'GENERAL'],
     ];
     for (const [body, code] of wrong) {
-      for (const path of [ALL, one('rules')]) {
-        const { status, json, text } = await ask(world, token, path, body);
+      for (const path of [ALL_FLAGS, oneFlag('rules')]) {
+        const { status, json, text } = await askFlags(world, token, path, body);
         assert.deepEqual([status, json.errorCode], [400, code], text);
-        assert.equal(json.key, path === ALL ? undefined : 'rules');
+        assert.equal(json.key, path === ALL_FLAGS ? undefined : 'rules');
         assert.equal(text.includes('MARKER'), false);
       }
     }
-    const plain = await ask(world, token, ALL, '{}', { 'content-type': 'text/plain' });
+    const plain = await askFlags(world, token, ALL_FLAGS, '{}', { 'content-type': 'text/plain' });
     assert.deepEqual([plain.status, plain.json.errorCode], [400, 'GENERAL']);
-    const coded = await ask(world, token, ALL, '{}', { 'content-encoding': 'gzip' });
+    const coded = await askFlags(world, token, ALL_FLAGS, '{}', { 'content-encoding': 'gzip' });
     assert.deepEqual([coded.status, coded.json.errorCode], [400, 'GENERAL']);
     const right: readonly unknown[] = [
       {},
@@ -254,14 +221,20 @@ apiScenarios('evaluation of flags', {
       { context: { [long.slice(1)]: long.slice(1) } },
       { context: { a: null, b: true, c: [1, 'x'] }, other: 1 },
     ];
-    for (const body of right) assert.equal((await ask(world, token, one('rules'), body)).status, 200);
+    for (const body of right)
+      assert.equal((await askFlags(world, token, oneFlag('rules'), body)).status, 200);
     await world.close();
   },
 
   'a page of every origin may ask': async (store) => {
     const world = await openWorld(store);
-    const { token, name } = await shop(world, { rules: COUNTRY });
-    for (const path of [ALL, one('rules'), `/flags/${name}${ALL}`, `/flags/${name}${one('rules')}`]) {
+    const { token, name } = await flagShop(world, { rules: COUNTRY });
+    for (const path of [
+      ALL_FLAGS,
+      oneFlag('rules'),
+      `/flags/${name}${ALL_FLAGS}`,
+      `/flags/${name}${oneFlag('rules')}`,
+    ]) {
       const origin = { origin: 'https://shop.example' };
       const { status, headers } = await world.inject({ method: 'OPTIONS', url: path, headers: origin });
       assert.equal(status, 204);
@@ -271,7 +244,7 @@ apiScenarios('evaluation of flags', {
         'Authorization, X-API-Key, Content-Type, If-None-Match',
       );
       for (const credential of [token, null]) {
-        const answer = await ask(world, credential, path, undefined, origin);
+        const answer = await askFlags(world, credential, path, undefined, origin);
         assert.equal(answer.headers['access-control-allow-origin'], '*');
         assert.equal(answer.headers['access-control-expose-headers'], 'ETag, Retry-After');
       }

@@ -34,10 +34,22 @@ export interface Documents {
 
 /** A commit that touched flags of a namespace. */
 export interface FlagChange {
-  readonly namespace: string;
+  readonly namespace: FlagNamespace;
   readonly seq: number;
   /** Milliseconds since the epoch. */
   readonly at: number;
+  /** Of the documents, now. */
+  readonly tag: () => string;
+}
+
+/** A namespace whose changes are told although nobody asks for its flags. */
+export interface Held {
+  /** The place of the log after which no flag of it has changed. */
+  changedAt(): number;
+  /** Whether everything that was heard of was told. */
+  isSettled(): boolean;
+  tag(): string;
+  release(): void;
 }
 
 /** What evaluations read. Rejects where the answer is not known and the database is away. */
@@ -50,8 +62,8 @@ export interface FlagSource {
   namespace(name: string): Promise<FlagNamespace | null>;
   /** Null: there is none of this name. */
   documents(name: string): Promise<Documents | null>;
-  /** Changes of the namespace are told from now on, until the returned function is called. The place of the log from which on they are. */
-  hold(name: string): Promise<{ readonly from: number; readonly release: () => void } | null>;
+  /** Changes of the namespace are told until it is released. Null: there is none of this name. */
+  hold(name: string): Promise<Held | null>;
   onChange(listener: (change: FlagChange) => void): () => void;
   close(): void;
 }

@@ -47,7 +47,9 @@ interface Entry {
   dirty: Set<string>;
   mustLoad: boolean;
   mustLook: boolean;
-  change: FlagChange | null;
+  change: Pick<FlagChange, 'seq' | 'at'> | null;
+  /** Of the last change of a flag. */
+  changedAt: number;
   reading: Promise<void> | null;
   /** Streams that need to be told of changes. */
   holds: number;
@@ -66,6 +68,8 @@ export function openFlagSource(deps: FlagSourceDeps): FlagSource {
   let cost = 0;
   /** The last change that was committed, as far as this process has heard. */
   let head = 0;
+  /** Until when no request waits: the log could not be read in time. */
+  let lateUntil = 0;
   let isClosed = false;
   const unlisten = store.changes.onChange((seq) => {
     head = Math.max(head, seq);
@@ -81,8 +85,9 @@ export function openFlagSource(deps: FlagSourceDeps): FlagSource {
   /** What was committed before the request is known to its evaluation, in the process that committed it. */
   async function catchUp(): Promise<void> {
     const place = changeReader.place();
-    if (place === null || place >= head) return;
-    await withinTime(changeReader.reached(head), CATCH_UP_MS);
+    if (place === null || place >= head || performance.now() < lateUntil) return;
+    if ((await withinTime(changeReader.reached(head), CATCH_UP_MS)) !== null) return;
+    lateUntil = performance.now() + AGAIN_MS;
   }
 
   function drop(entry: Entry): void {
@@ -112,7 +117,7 @@ export function openFlagSource(deps: FlagSourceDeps): FlagSource {
 
   async function readAgain(entry: Entry): Promise<void> {
     const { name } = entry.row;
-    while (entry.mustLook || entry.mustLoad || entry.dirty.size > 0) {
+    while (isDirty(entry)) {
       const { mustLook, mustLoad, dirty } = entry;
       entry.mustLook = entry.mustLoad = false;
       entry.dirty = new Set();
@@ -139,7 +144,10 @@ export function openFlagSource(deps: FlagSourceDeps): FlagSource {
     }
     const { change } = entry;
     entry.change = null;
-    if (change !== null) for (const listener of listeners) listener(change);
+    if (change !== null) {
+      const told = { ...change, namespace: namespaceOf(entry.row), tag: () => entry.flags.tag(clock()) };
+      for (const listener of listeners) listener(told);
+    }
     makeRoom();
   }
 
@@ -176,9 +184,10 @@ export function openFlagSource(deps: FlagSourceDeps): FlagSource {
       entry.dirty.add(flag);
       // Enough may be gone that the rest can be kept.
       if (!entry.flags.isWhole && type === 'record.deleted') entry.mustLoad = true;
-      entry.change = { namespace: name, seq, at };
+      entry.change = { seq, at };
+      entry.changedAt = seq;
     }
-    if (entry.mustLook || entry.mustLoad || entry.dirty.size > 0) void refresh(entry);
+    if (isDirty(entry)) void refresh(entry);
   }
 
   async function openEntry(name: string): Promise<Entry | null> {
@@ -209,6 +218,7 @@ export function openFlagSource(deps: FlagSourceDeps): FlagSource {
       mustLoad: true,
       mustLook: true,
       change: null,
+      changedAt: from,
       reading: null,
       holds: 0,
     };
@@ -320,8 +330,10 @@ export function openFlagSource(deps: FlagSourceDeps): FlagSource {
       if (entry === null) return null;
       entry.holds++;
       return {
-        from: entry.from,
-        release: () => {
+        changedAt: () => entry.changedAt,
+        isSettled: () => entry.reading === null && !isDirty(entry),
+        tag: () => entry.flags.tag(clock()),
+        release() {
           entry.holds--;
           makeRoom();
         },
@@ -338,6 +350,10 @@ export function openFlagSource(deps: FlagSourceDeps): FlagSource {
       for (const entry of [...entries.values()]) drop(entry);
     },
   };
+}
+
+function isDirty({ mustLook, mustLoad, dirty }: Entry): boolean {
+  return mustLook || mustLoad || dirty.size > 0;
 }
 
 function namespaceOf({

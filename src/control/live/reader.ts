@@ -39,7 +39,7 @@ export interface LiveReader<R> {
   /** Everything up to this place was offered; null while nobody follows. */
   place(): number | null;
   /** Resolves when everything up to a place was offered, and at `close`. Only while somebody follows. */
-  reached(place: number): Promise<void>;
+  reached(place: number): Promise<true>;
   /** Stops reading. Resolves when a read under way has ended. */
   close(): Promise<void>;
 }
@@ -121,8 +121,8 @@ export function openLiveReader<R>(source: LiveSource<R>, onError: (error: unknow
     },
     place: () => cursor,
     reached(place) {
-      if (signal.aborted || (cursor !== null && cursor >= place)) return Promise.resolve();
-      return new Promise((resolve) => awaited.add({ place, resolve }));
+      if (signal.aborted || (cursor !== null && cursor >= place)) return Promise.resolve(true);
+      return new Promise((resolve) => awaited.add({ place, resolve: () => resolve(true) }));
     },
     async close() {
       ending.abort();

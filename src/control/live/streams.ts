@@ -16,7 +16,7 @@ const STALLED_S = LIMITS.listingIdleMs / 1000;
 const HEARTBEAT_S = 15;
 
 /** How long a browser waits before it connects again, milliseconds. The comment lets the answer begin at once. */
-const OPENING = 'retry: 3000\n\n';
+export const OPENING = 'retry: 3000\n\n';
 
 /** What one client is sent. */
 export interface Sender {

@@ -1,0 +1,203 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { createPlaces } from '../../base/lifecycle/places.ts';
+import type { Timers } from '../../base/lifecycle/timers.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Clock } from '../../base/time.ts';
+import { type EventOutput, eventStream } from '../../http/streams.ts';
+import type { Store } from '../../store/store.ts';
+import type { ChangeReader } from '../changes/api.ts';
+import { OPENING, openEventStreams, type Sender } from '../live/streams.ts';
+import { epochTag, type Positions } from '../unit.ts';
+import { FlagRefusal } from './answers.ts';
+import type { FlagChange, FlagNamespace, FlagSource, Held } from './source.ts';
+
+interface FlagStreamsOptions {
+  readonly source: FlagSource;
+  readonly store: Pick<Store, 'onWork'>;
+  readonly changeReader: ChangeReader;
+  readonly positions: Positions;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly onError: (error: unknown) => void;
+}
+
+/** One request for the events of a namespace. */
+interface StreamRequest {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly namespace: FlagNamespace;
+  /** Null: its credential has ended. */
+  readonly renew: () => Promise<FlagNamespace | null>;
+}
+
+/** The streams of one namespace. */
+interface Hub {
+  readonly clients: Set<{ readonly output: EventOutput; isOwed: boolean }>;
+  /** Milliseconds of a clock that nobody sets. */
+  sentAt: number;
+  latest: string;
+  /** Cancels the event that waits. */
+  cancel: (() => void) | null;
+}
+
+/** Milliseconds from an answer to the stream of the same program: a change in between is told when the stream begins. */
+const CONNECT_MS = 10_000;
+
+/** The event streams of a process: each tells that flags of its namespace have changed, never which or to what. */
+export function openFlagStreams(options: FlagStreamsOptions) {
+  const { source, changeReader, positions, clock, timers } = options;
+  const streams = openEventStreams(options);
+  const all = LIMITS.flagStreams;
+  const ofNamespaces = createPlaces({ all, each: LIMITS.flagStreamsOfNamespace });
+  const ofAddresses = createPlaces({ all, each: LIMITS.flagStreamsPerAddress });
+  const hubs = new Map<string, Hub>();
+  /** When all flags of a namespace were last answered, and until when a stream that begins is told of a change since. */
+  const answers = new Map<string, { at: number; oweUntil: number }>();
+
+  function textOf(namespace: FlagNamespace, change: FlagChange): string {
+    const { seq, at } = change;
+    const id = cursorOf(namespace, seq, at);
+    const data = { type: 'refetchEvaluation', etag: change.tag(), lastModified: Math.floor(at / 1000) };
+    return `id: ${id}\ndata: ${JSON.stringify(data)}\n\n`;
+  }
+
+  function cursorOf({ customerId }: FlagNamespace, seq: number, at: number): string {
+    return positions.text(customerId, { seq, at, epoch: epochTag(changeReader.epoch() ?? '') });
+  }
+
+  function sendAll(hub: Hub, namespace: FlagNamespace, change: FlagChange): void {
+    hub.cancel = null;
+    hub.sentAt = performance.now();
+    hub.latest = textOf(namespace, change);
+    for (const client of hub.clients) {
+      client.isOwed = !client.output.isReady();
+      if (!client.isOwed) client.output.write(hub.latest);
+    }
+  }
+
+  const unlisten = source.onChange((change) => {
+    const { namespace } = change;
+    const answered = answers.get(namespace.name);
+    if (answered !== undefined && clock() - answered.at < CONNECT_MS)
+      answered.oweUntil = clock() + CONNECT_MS;
+    const hub = hubs.get(namespace.name);
+    if (hub === undefined) return;
+    hub.cancel?.();
+    const wait = hub.sentAt + LIMITS.flagEventMs - performance.now();
+    if (wait <= 0) sendAll(hub, namespace, change);
+    else hub.cancel = timers.after(wait, () => sendAll(hub, namespace, change));
+  });
+
+  /** Whether the client may not know of the last change. */
+  function mustTell({ request, namespace }: StreamRequest, held: Held): boolean {
+    const { 'last-event-id': id } = request.headers;
+    if (id === undefined || id === '') return (answers.get(namespace.name)?.oweUntil ?? 0) > clock();
+    const known = positions.read(namespace.customerId, String(id));
+    return (
+      known === null || known.epoch !== epochTag(changeReader.epoch() ?? '') || known.seq < held.changedAt()
+    );
+  }
+
+  function senderOf(asked: StreamRequest, held: Held, output: EventOutput): Sender {
+    const { namespace } = asked;
+    const { name } = namespace;
+    const client = { output, isOwed: false };
+    const checkpoint = (): void => {
+      const hub = hubs.get(name);
+      const place = changeReader.place();
+      // A place after an event that is still to come would hide it from a client that opens the stream again.
+      if (place === null || hub?.cancel != null || !held.isSettled()) return;
+      output.write(`event: checkpoint\nid: ${cursorOf(namespace, place, clock())}\ndata: {}\n\n`);
+    };
+    return {
+      begin() {
+        const hub = hubs.get(name) ?? {
+          clients: new Set(),
+          sentAt: Number.NEGATIVE_INFINITY,
+          latest: '',
+          cancel: null,
+        };
+        hubs.set(name, hub);
+        hub.clients.add(client);
+        const place = changeReader.place();
+        if (mustTell(asked, held) && place !== null) {
+          output.write(textOf(namespace, { namespace, seq: place, at: clock(), tag: () => held.tag() }));
+        } else checkpoint();
+        return () => {
+          hub.clients.delete(client);
+          if (hub.clients.size > 0) return;
+          hub.cancel?.();
+          if (hubs.get(name) === hub) hubs.delete(name);
+        };
+      },
+      tick(isHeartbeat) {
+        if (client.isOwed) output.write(hubs.get(name)?.latest ?? '');
+        else if (isHeartbeat) checkpoint();
+        client.isOwed = false;
+      },
+    };
+  }
+
+  function enter(address: string, name: string): { leave(): void } {
+    const [one, other] = [ofNamespaces.enter(name), ofAddresses.enter(address)];
+    if (one !== null && other !== null) {
+      return {
+        leave() {
+          one.leave();
+          other.leave();
+        },
+      };
+    }
+    one?.leave();
+    other?.leave();
+    throw new FlagRefusal(429, 'too many streams', { retryAfter: 10 });
+  }
+
+  return {
+    /** All flags of the namespace were answered. */
+    answered(name: string): void {
+      const known = answers.get(name);
+      answers.delete(name);
+      answers.set(name, { at: clock(), oweUntil: known?.oweUntil ?? 0 });
+      const [oldest] = answers.keys();
+      if (answers.size > LIMITS.flagNamespaces && oldest !== undefined) answers.delete(oldest);
+    },
+    /** Answers with the events of a namespace. @throws FlagRefusal 429, 401 */
+    async open(asked: StreamRequest): Promise<FastifyReply> {
+      const { request, reply, namespace, renew } = asked;
+      const place = enter(request.addressKey(), namespace.name);
+      const held = await source.hold(namespace.name).catch((error: unknown) => {
+        place.leave();
+        throw error;
+      });
+      const leave = (): void => {
+        place.leave();
+        held?.release();
+      };
+      if (held === null) {
+        leave();
+        throw new FlagRefusal(401, '');
+      }
+      // The client may have gone meanwhile: its response tells nobody again.
+      if (reply.raw.destroyed) {
+        leave();
+        return reply.send();
+      }
+      let stop = (): void => {};
+      const { body, end, ...output } = eventStream(reply.raw, () => {
+        leave();
+        stop();
+      });
+      output.write(OPENING);
+      const sender = senderOf(asked, held, output);
+      stop = streams.open({ actor: namespace, output, sender, end, renew });
+      return reply.send(body);
+    },
+    endAll: () => streams.endAll(),
+    async close(): Promise<void> {
+      unlisten();
+      for (const { cancel } of hubs.values()) cancel?.();
+      await streams.close();
+    },
+  };
+}
