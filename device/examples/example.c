@@ -1,7 +1,7 @@
 /*
  * Reads a record and writes its data to standard output, as they are.
  *
- *   cc -std=c99 -D_POSIX_C_SOURCE=200809L -I.. -o example example.c
+ *   cc -std=c99 -I.. -o example example.c
  *   ./example SERVER PORT KEY [TOKEN]         the zone is uqrp.net, or that of the variable UQRP_ZONE
  *
  * Exit code 0 with a record, 1 with another result, which is written to standard error, 2 when it is called wrongly.

@@ -18,6 +18,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifndef MSG_NOSIGNAL
+#define MSG_NOSIGNAL 0 /* macOS */
+#endif
+
 /* Milliseconds that each attempt waits: with one packet in five lost on each way, one read in 160 gets no reply. */
 static const int ATTEMPTS[] = {1000, 2000, 4000, 4000, 4000};
 

@@ -2,7 +2,7 @@
  * A kill switch: reads a signed record that says "on" or "off", and prints which of them holds. A reply that is not signed by a pinned key,
  * or is older than the newest seen, changes nothing, also when it comes first.
  *
- *   cc -std=c99 -D_POSIX_C_SOURCE=200809L -I.. -o switch switch.c -lcrypto
+ *   cc -std=c99 -I.. -o switch switch.c -lcrypto
  *   ./switch SERVER PORT KEY PUBLIC-KEY[,PUBLIC-KEY] STATE-FILE [TOKEN]
  *
  * PUBLIC-KEY is 64 hexadecimal digits; firmware has the keys as constants. STATE-FILE keeps the time and the value of the newest record;

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import {
   type Answer,
   envelopeOf,
@@ -300,6 +301,57 @@ function flipped(at: number): Buffer {
   return data;
 }
 
+interface Vector {
+  readonly name: string;
+  readonly key_ids: readonly string[];
+  readonly record_key: string;
+  readonly value: string;
+  /** With a good signature: what was signed, and when. */
+  readonly payload?: string;
+  readonly time?: number;
+}
+
+interface Vectors {
+  readonly keys: readonly { readonly id: string; readonly public_key: string }[];
+  readonly sign: readonly (Vector & { readonly key_id: string })[];
+  readonly verify: readonly Vector[];
+  readonly sequences: readonly (Vector & { readonly steps: readonly { value: string; result: string }[] })[];
+}
+
+/** The published vectors of signed values. */
+function vectors(): readonly SignedCase[] {
+  const text = readFileSync(new URL('../../../docs/vectors/signatures.json', import.meta.url), 'utf8');
+  const { keys, sign, verify, sequences } = JSON.parse(text) as Vectors;
+  const pinned = (ids: readonly string[]): readonly Buffer[] =>
+    ids.map((id) => Buffer.from(keys.find((each) => each.id === id)!.public_key, 'hex'));
+  const caseOf = ({ name, key_ids, record_key, value, payload, time }: Vector): SignedCase => {
+    const data = Buffer.from(value, 'hex');
+    const faulty = data[0] === 3 && data.length >= 79 ? 'FORGED' : 'UNSIGNED';
+    return signedCase(`vector: ${name}`, payload === undefined ? faulty : 'OK', {
+      key: record_key,
+      keys: pinned(key_ids),
+      data,
+      ...(payload === undefined ? {} : { payload: Buffer.from(payload, 'hex'), after: timeOf(time!) }),
+    });
+  };
+  const steps = sequences.flatMap(({ name, key_ids, record_key, steps: all }) => {
+    let latest = timeOf(0);
+    return all.map(({ value, result }): SignedCase => {
+      const data = Buffer.from(value, 'hex');
+      const before = latest;
+      if (result === 'ok') latest = data.subarray(9, 15);
+      const own = { key: record_key, keys: pinned(key_ids), data, latest: before };
+      const good = { payload: data.subarray(79), after: latest };
+      return signedCase(
+        `vector: ${name}`,
+        result === 'ok' ? 'OK' : 'OLDER',
+        result === 'ok' ? { ...own, ...good } : own,
+      );
+    });
+  });
+  return [...sign.map((one) => caseOf({ ...one, key_ids: [one.key_id] })), ...verify.map(caseOf), ...steps];
+}
+
 export const SIGNED_RECORDS: readonly SignedCase[] = [
   signedCase('the vector', 'OK'),
   signedCase('the key in capitals', 'OK', { key: 'PUMP.Status.acme.V1' }),
@@ -332,4 +384,5 @@ export const SIGNED_RECORDS: readonly SignedCase[] = [
   signedCase('the head without its last octet', 'UNSIGNED', { data: SIGNED.subarray(0, 78) }),
   signedCase('a value without a signature', 'UNSIGNED', { data: fixed('off') }),
   signedCase('no value', 'UNSIGNED', { data: fixed('') }),
+  ...vectors(),
 ];
