@@ -264,7 +264,7 @@ export function addServerCommands({ program, command, clock, json, takeSignals }
   command(program, 'restore', 'put a backup into UQRP_DATA_DIR, which must be new or empty')
     .argument('<dir>', 'the folder that backup made')
     .addHelpText('after', examples('UQRP_DATA_DIR=/var/lib/uqrp uqrp restore /var/backups/uqrp-2026-11-22'))
-    .action(async (folder: string) => (await import('./actions/upkeep.ts')).restore(folder, json()));
+    .action(async (folder: string) => (await import('./actions/upkeep.ts')).restore(clock, folder, json()));
 
   command(program, 'doctor', 'check what most often goes wrong; exit code 1 when something is wrong').action(
     async () => (await import('./actions/upkeep.ts')).doctor(clock, json()),

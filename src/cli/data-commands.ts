@@ -242,7 +242,11 @@ export function addFeedCommands({ program, command, clock, json }: Builder): voi
     .option(...CONTROL_FEED)
     .addHelpText('after', examples('uqrp feed erase --feed feed'))
     .action(async (options: FeedOption) => (await loadFeed()).feedErase(clock, options, json()));
-  command(feed, 'epoch', 'begin another epoch after a restored database: every node builds its view again')
+  command(
+    feed,
+    'epoch',
+    'begin another epoch after a restored database: every view is built again, and cursors of changes from before are refused',
+  )
     .argument('<new>', 'the word new')
     .option(...CONTROL_FEED)
     .addHelpText('after', examples('uqrp feed epoch new --feed feed'))

@@ -21,7 +21,11 @@ import { type Account, account, startUqrp, type Uqrp } from '../support/server-p
 import { findRows } from '../support/store/rows.ts';
 import { eventually, read } from './client.ts';
 
+const OTHER_STORE = [410, { error: 'since is of another store', code: 'not_found' }];
+
 describe('backup and restore', () => {
+  /** A cursor behind a write that the backup does not have. */
+  let lost: string;
   let dir: string;
   let backup: string;
   let first: Uqrp;
@@ -54,6 +58,7 @@ describe('backup and restore', () => {
     };
     assert.match(first.cli(['backup', backup]), /^\d+ files in /);
     await customer.call('POST', '/records', { record: { key: 'later.acme.v1', data } });
+    lost = ((await customer.call('GET', '/changes')).body as { next: string }).next;
   });
   after(async () => {
     await first.remove();
@@ -73,6 +78,20 @@ describe('backup and restore', () => {
       await eventually(async () => (await read(second, name)).payload === 'kept');
       const me = await customer.at(`http://127.0.0.1:${second.ports.http}/api/v1`).call('GET', '/me');
       assert.equal(me.status, 200, 'the token for the API is still good');
+      const there = customer.at(`http://127.0.0.1:${second.ports.http}/api/v1`);
+      // Past the place that the cursor has: under the epoch of before it would go on behind these writes.
+      for (const key of ['a.acme.v1', 'b.acme.v1', 'c.acme.v1'])
+        await there.call('POST', '/records', { record: { key, data: 'YQ==' } });
+      const skipping = await there.call('GET', `/changes?since=${lost}`);
+      assert.deepEqual([skipping.status, skipping.body], OTHER_STORE);
+      const { next } = (await there.call('GET', '/changes')).body as { next: string };
+      assert.match(
+        second.cli(['feed', 'epoch', 'new']),
+        /^the database has epoch .*cursors of before are refused/,
+      );
+      const before = await there.call('GET', `/changes?since=${next}`);
+      assert.deepEqual([before.status, before.body], OTHER_STORE);
+      await eventually(async () => (await read(second, name)).payload === 'kept');
     } finally {
       await second.stop();
     }

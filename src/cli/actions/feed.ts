@@ -3,6 +3,7 @@ import { UsageError } from '../../base/errors.ts';
 import type { Clock } from '../../base/time.ts';
 import { readEnvironment } from '../../ops/config/env.ts';
 import { FEED, feedServers } from '../../ops/config/variables.ts';
+import { renewStoreEpoch } from '../../process/operator/backup.ts';
 import {
   type ControlSettings,
   type FeedControl,
@@ -15,7 +16,7 @@ import {
   removeFeedNode,
   renewNodeConfig,
 } from '../../process/operator/feed-folder.ts';
-import { commandConfig } from '../context.ts';
+import { commandConfig, withStore } from '../context.ts';
 import { EXIT, escapeControls, print, table } from '../output.ts';
 
 type NodeReport = Awaited<ReturnType<FeedControl['nodes']>>[number];
@@ -69,7 +70,9 @@ export async function feedSnapshot(clock: Clock, options: FeedOption, json: bool
   });
 }
 
+/** Over the broker; without a feed in the store itself. */
 export async function feedEpochNew(clock: Clock, options: FeedOption, json: boolean): Promise<void> {
+  if (options.feed === undefined && commandConfig().feed === null) return await storeEpochNew(clock, json);
   await withControl(controlSettings(options), clock, async (control) => {
     const epoch = await control.newEpoch();
     print(
@@ -78,6 +81,15 @@ export async function feedEpochNew(clock: Clock, options: FeedOption, json: bool
         : `the database has epoch ${epoch}: every node builds its view again from it, and serves the old one meanwhile`,
     );
   });
+}
+
+async function storeEpochNew(clock: Clock, json: boolean): Promise<void> {
+  const epoch = await withStore(clock, ({ deps }) => renewStoreEpoch(deps.store, clock));
+  print(
+    json
+      ? JSON.stringify({ epoch })
+      : `the database has epoch ${epoch}: servers build their view again from it, and cursors of before are refused`,
+  );
 }
 
 // `uqrp node status` and `uqrp feed status`: asks a control process over the broker, with control's credentials.

@@ -11,9 +11,9 @@ export function backup(clock: Clock, folder: string, json: boolean): void {
   print(json ? JSON.stringify(made) : [`${made.files} files in ${made.folder}`, ...made.notes].join('\n'));
 }
 
-export function restore(folder: string, json: boolean): void {
+export function restore(clock: Clock, folder: string, json: boolean): void {
   const config = commandConfig();
-  const { files, made_at } = restoreInto(folder, config);
+  const { files, made_at } = restoreInto(folder, config, clock);
   print(
     json
       ? JSON.stringify({ data_dir: config.dataDir, files: files.length, made_at })

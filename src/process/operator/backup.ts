@@ -23,8 +23,10 @@ import type { Clock } from '../../base/time.ts';
 import type { Config } from '../../ops/config/config.ts';
 import { prepareDataDir, UNFINISHED_RESTORE } from '../../ops/config/data-dir.ts';
 import { programVersion } from '../../ops/config/version.ts';
-import { checkSqlite, copySqlite } from '../../store/sqlite/backup.ts';
+import { renewEpoch } from '../../store/service-facts.ts';
+import { checkSqlite, copySqlite, renewSqliteEpoch } from '../../store/sqlite/backup.ts';
 import { LOCK_FILE, type ServerLock } from '../../store/sqlite/server-lock.ts';
+import type { Store } from '../../store/store.ts';
 import { takeServerLock } from '../start-checks.ts';
 
 export const MANIFEST_FILE = 'manifest.json';
@@ -247,13 +249,14 @@ interface RestoreTarget {
 }
 
 /**
- * Restores into an empty data directory, after it has compared every file with the manifest. A failed restore removes
+ * Restores into an empty data directory, after it has compared every file with the manifest. An SQLite database gets a later epoch. A failed restore removes
  * what it wrote. A killed one leaves `UNFINISHED_RESTORE`: starts and commands refuse it, and another restore may
  * begin. `onWritten` gets the number of files so far, for tests.
  */
 export function restoreInto(
   folder: string,
   { dataDir, databaseUrl }: RestoreTarget,
+  clock: Clock,
   onWritten: (files: number) => void = () => {},
 ): Manifest {
   const source = resolve(folder);
@@ -275,7 +278,12 @@ export function restoreInto(
       checkFile(join(dataDir, file.path), file);
       onWritten(index + 1);
     }
-    if (manifest.engine === 'sqlite') checkSqlite(join(dataDir, DATABASE_FILE));
+    if (manifest.engine === 'sqlite') {
+      const file = join(dataDir, DATABASE_FILE);
+      checkSqlite(file);
+      renewSqliteEpoch(file, clock());
+      syncPath(file);
+    }
   } catch (error) {
     removeRestored(dataDir);
     removeMarker(dataDir);
@@ -285,6 +293,11 @@ export function restoreInto(
   }
   removeMarker(dataDir);
   return manifest;
+}
+
+/** What `restoreInto` does to an SQLite database, for one that was restored with other tools; a server may run. @returns the epoch */
+export function renewStoreEpoch(store: Store, clock: Clock): Promise<string> {
+  return store.write((tx) => renewEpoch(tx, clock()));
 }
 
 function checkFile(file: string, { path, sha256 }: BackupFile): void {

@@ -12,8 +12,10 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { isSuccessor } from '../../base/ids.ts';
 import { prepareDataDir, requireDataDir, UNFINISHED_RESTORE } from '../../ops/config/data-dir.ts';
 import { openStore } from '../../store/open.ts';
 import { takeServerLock } from '../start-checks.ts';
@@ -22,6 +24,15 @@ import { DATABASE_FILE, describeFile, MANIFEST_FILE, newManifest, restoreInto } 
 const VICTIM = fileURLToPath(
   new URL('../../../test/support/process/operator/restore-victim.ts', import.meta.url),
 );
+
+function epochOf(file: string): string {
+  const db = new DatabaseSync(file, { readOnly: true });
+  try {
+    return String(db.prepare("select value from service_facts where name = 'epoch'").get()?.value);
+  } finally {
+    db.close();
+  }
+}
 
 describe('restore', () => {
   let base: string;
@@ -68,7 +79,7 @@ describe('restore', () => {
         if (files === 0) writeFileSync(join(folder, path), 'another');
       };
       assert.throws(
-        () => restoreInto(folder, { dataDir, databaseUrl: null }, change),
+        () => restoreInto(folder, { dataDir, databaseUrl: null }, Date.now, change),
         /is not what the manifest says: nothing was restored/,
         path,
       );
@@ -93,9 +104,12 @@ describe('restore', () => {
 
   function isWhole(dataDir: string): void {
     assert.equal(existsSync(join(dataDir, UNFINISHED_RESTORE)), false);
-    for (const path of paths) {
+    for (const path of paths.filter((one) => one !== DATABASE_FILE)) {
       assert.deepEqual(readFileSync(join(dataDir, path)), readFileSync(join(backup, path)), path);
     }
+    assert.equal(existsSync(join(dataDir, `${DATABASE_FILE}-wal`)), false);
+    // Else a place in the lost part of the log would be one in what is written after the restore.
+    assert.ok(isSuccessor(epochOf(join(dataDir, DATABASE_FILE)), epochOf(join(backup, DATABASE_FILE))));
     requireDataDir(dataDir);
     prepareDataDir(dataDir);
   }
@@ -109,7 +123,7 @@ describe('restore', () => {
       for (const check of [prepareDataDir, requireDataDir]) {
         assert.throws(() => check(dataDir), /a restore into it did not finish/, check.name);
       }
-      restoreInto(backup, { dataDir, databaseUrl: null });
+      restoreInto(backup, { dataDir, databaseUrl: null }, Date.now);
       isWhole(dataDir);
     });
   }
@@ -122,9 +136,9 @@ describe('restore', () => {
       // Its checksum is that of the manifest, and still it is no whole database.
       [DATABASE_FILE]: database.subarray(0, 8192),
     });
-    assert.throws(() => restoreInto(broken, { dataDir, databaseUrl: null }));
+    assert.throws(() => restoreInto(broken, { dataDir, databaseUrl: null }, Date.now));
     assert.deepEqual(readdirSync(dataDir), ['serve.lock']);
-    restoreInto(backup, { dataDir, databaseUrl: null });
+    restoreInto(backup, { dataDir, databaseUrl: null }, Date.now);
     isWhole(dataDir);
   });
 
@@ -136,19 +150,22 @@ describe('restore', () => {
       [DATABASE_FILE]: database,
     });
     writeFileSync(join(damaged, DATABASE_FILE), 'other');
-    assert.throws(() => restoreInto(damaged, { dataDir, databaseUrl: null }), /nothing was restored/);
+    assert.throws(
+      () => restoreInto(damaged, { dataDir, databaseUrl: null }, Date.now),
+      /nothing was restored/,
+    );
     assert.equal(existsSync(dataDir), false);
   });
 
   it('takes no directory in which another restore runs', () => {
     const dataDir = join(base, 'twice');
-    restoreInto(backup, { dataDir, databaseUrl: null }, (files) => {
+    restoreInto(backup, { dataDir, databaseUrl: null }, Date.now, (files) => {
       if (files !== 1) return;
       const { stderr } = spawnSync(process.execPath, [VICTIM, backup, dataDir, '9'], { encoding: 'utf8' });
       assert.match(stderr, new RegExp(`is in use by process ${process.pid},`));
     });
     isWhole(dataDir);
-    assert.throws(() => restoreInto(backup, { dataDir, databaseUrl: null }), /is not empty/);
+    assert.throws(() => restoreInto(backup, { dataDir, databaseUrl: null }, Date.now), /is not empty/);
     takeServerLock(dataDir).release();
     assert.ok(readdirSync(dataDir).includes('serve.lock'));
   });

@@ -1,4 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
+import { nextEpoch } from '../../base/ids.ts';
 
 /** Milliseconds that the copy waits for a writer. */
 const BUSY_TIMEOUT = 10_000;
@@ -38,6 +39,28 @@ export function checkSqlite(file: string): SqliteFacts {
       ? db.prepare("select value from service_facts where name = 'secret_fingerprint'").get()
       : undefined;
     return { migrations, fingerprint: fact === undefined ? null : String(fact.value) };
+  } finally {
+    db.close();
+  }
+}
+
+/**
+ * Gives a restored database, which no process has open, a later epoch. Its log goes on from an earlier state: under the same epoch a place that
+ * somebody read in the lost part of the log would be a place in what is written from now on, and skip that.
+ * A database of a release without epochs gets one by its migration.
+ * @param now milliseconds since the epoch of Unix
+ */
+export function renewSqliteEpoch(file: string, now: number): void {
+  const db = new DatabaseSync(file, { timeout: BUSY_TIMEOUT });
+  try {
+    const hasFacts =
+      db.prepare("select 1 from sqlite_schema where name = 'service_facts'").get() !== undefined;
+    const fact = hasFacts
+      ? db.prepare("select value from service_facts where name = 'epoch'").get()
+      : undefined;
+    if (fact === undefined) return;
+    const next = nextEpoch(String(fact.value), now);
+    db.prepare("update service_facts set value = ? where name = 'epoch'").run(next);
   } finally {
     db.close();
   }

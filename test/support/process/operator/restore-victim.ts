@@ -2,6 +2,6 @@
 import { restoreInto } from '../../../../src/process/operator/backup.ts';
 
 const [folder, dataDir, files] = process.argv.slice(2);
-restoreInto(folder!, { dataDir: dataDir!, databaseUrl: null }, (written) => {
+restoreInto(folder!, { dataDir: dataDir!, databaseUrl: null }, Date.now, (written) => {
   if (written === Number(files)) process.kill(process.pid, 'SIGKILL');
 });
