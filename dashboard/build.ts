@@ -85,14 +85,13 @@ function dataPlugin(files: readonly DataFile[]): Plugin {
   };
 }
 
-/** The SDK loads these modules on Node alone: for DNS servers, and for a last known good file. */
-const NODE_ONLY: Plugin = {
-  name: 'node-only',
+/** The SDK loads these modules for what the dashboard does not ask of it: DNS servers, a last known good file, keys of a reader or a write. */
+const UNUSED: Plugin = {
+  name: 'unused',
   setup(build) {
-    build.onResolve({ filter: /\/(?:node-dns|kept-answers)\.ts$/ }, () => ({
-      path: 'data:text/javascript,',
-      external: true,
-    }));
+    build.onResolve({ filter: /\/(?:node-dns|kept-answers|opener|protect)\.ts$/ }, ({ kind }) =>
+      kind === 'dynamic-import' ? { path: 'data:text/javascript,', external: true } : undefined,
+    );
   },
 };
 
@@ -126,7 +125,7 @@ async function bundle(
     write: false,
     metafile: true,
     logLevel: 'warning',
-    plugins: [dataPlugin(data), NODE_ONLY],
+    plugins: [dataPlugin(data), UNUSED],
     charset: 'utf8',
   });
 }
