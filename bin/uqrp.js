@@ -72,7 +72,7 @@ function installedNode() {
 function runWith(node) {
   const words = process.execArgv.concat(fileURLToPath(program), process.argv.slice(2));
   const child = spawn(node, words, { stdio: 'inherit' });
-  const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'];
+  const signals = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'];
   signals.forEach((signal) => {
     process.on(signal, () => child.kill(signal));
   });

@@ -6,10 +6,10 @@ import { buildProgram } from './cli/program.ts';
 import { takeSignals } from './cli/signals.ts';
 
 // Files of this process are for its user only, whatever the umask of the shell is.
-process.umask(0o077);
+const umask = process.umask(0o077);
 stopOnClosedPipe();
 hideSqliteWarning();
-const program = buildProgram({ clock: Date.now, takeSignals });
+const program = buildProgram({ clock: Date.now, takeSignals, umask });
 try {
   await program.parseAsync(commandLine(program, process.argv.slice(2)), { from: 'user' });
 } catch (error) {

@@ -205,6 +205,7 @@ export const LIMITS = {
   flagStreams: 1000,
   flagEventMs: 1000, // between two events of a stream
   applyFiles: 100_000, // files of a directory that `uqrp apply` reads
+  runOctets: 1_048_576, // keys and payloads that `uqrp run` gives to a program; a system takes about 2 MB
   applyFreeDeletions: 10, // deletions of `apply --prune` that need no --max-deletes, or `applyFreePercent` of what could be deleted
   applyFreePercent: 20,
   queryLogResumeRows: 20_000, // rows of all customers that a stream looks through after Last-Event-ID

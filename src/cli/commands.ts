@@ -3,6 +3,7 @@ import type { Clock } from '../base/time.ts';
 import type { AuditOptions } from './actions/audit.ts';
 import type { PutOptions } from './actions/put-input.ts';
 import type { ReencryptOptions } from './actions/reencrypt.ts';
+import type { RunOptions } from './actions/run.ts';
 import { print } from './output.ts';
 import type { Signals } from './signals.ts';
 
@@ -10,6 +11,8 @@ export interface ProgramOptions {
   readonly clock: Clock;
   /** Commands that run until a signal call this before they load anything. */
   readonly takeSignals: () => Signals;
+  /** That of the shell, for programs that a command starts. */
+  readonly umask?: number;
 }
 
 export interface Builder extends ProgramOptions {
@@ -213,6 +216,42 @@ export function addEncryptionCommands({ program, command, clock, json }: Builder
     .addHelpText('after', examples('uqrp key add shop.key && uqrp reencrypt shop --key shop.key'))
     .action(async (namespace: string, options: ReencryptOptions) =>
       (await import('./actions/reencrypt.ts')).reencryptNamespace(namespace, options, json()),
+    );
+}
+
+/** Over REST, with UQRP_TOKEN. */
+export function addRunCommand({ program, command, clock, umask }: Builder): void {
+  command(
+    program,
+    'run',
+    'run a program with the records of a namespace as variables: database-url.env.shop.v1 is DATABASE_URL; over REST with UQRP_TOKEN',
+  )
+    .argument('<command...>', 'behind --: the program and its arguments')
+    .requiredOption('--namespace <name>', 'the namespace')
+    .option('--resource <name>', 'only records of this resource, such as env')
+    .option(
+      '--max-age <time>',
+      'while the server is away: start with the values of the last start if they are not older: 30s, 5m, 24h or 7d',
+      '24h',
+    )
+    .option('--offline', 'start with the values of the last start, and ask no server')
+    .addOption(
+      new Option('--on-change <what>', 'what happens to the program when a record changes')
+        .choices(['ignore', 'restart', 'hup'])
+        .default('ignore'),
+    )
+    .option('--allow <names>', 'allow these variables, separated by commas, such as PATH and NODE_OPTIONS')
+    .option('--keep-token', 'pass UQRP_TOKEN on to the program')
+    .option('--api <url>', 'REST server for UQRP_TOKEN (default: UQRP_HTTP_HOST and UQRP_HTTP_PORT)')
+    .addHelpText(
+      'after',
+      examples(
+        'UQRP_TOKEN=$TOKEN uqrp run --namespace shop --resource env -- ./server --port 8000',
+        'uqrp run --namespace shop --on-change restart --max-age 7d -- node server.js',
+      ),
+    )
+    .action(async (words: readonly string[], options: RunOptions) =>
+      (await import('./actions/run.ts')).runProgram(clock, words, options, umask),
     );
 }
 

@@ -7,6 +7,7 @@ import {
   addOrganizationCommands,
   addPeopleCommands,
   addRecordCommands,
+  addRunCommand,
   addServerCommands,
   type Builder,
   type ProgramOptions,
@@ -71,6 +72,7 @@ export function buildProgram(options: ProgramOptions): Command {
   addKeyCommands(builder);
   addRecordCommands(builder);
   addEncryptionCommands(builder);
+  addRunCommand(builder);
   addDataCommands(builder);
   addHistoryCommands(builder);
   addAuditCommand(builder);
