@@ -25,6 +25,8 @@ function rowOf(history_id: number, i: number): KeptVersion {
     octets: 1,
     data: Buffer.of(1),
     encoding: null,
+    created_at: null,
+    record_id: null,
   };
 }
 

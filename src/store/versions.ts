@@ -1,5 +1,6 @@
 /** Histories of namespaces, and the replaced values in them. Payloads are encrypted (`control/history/keep.ts`). */
 import { listStatement, rowInsert, statement } from './engine/statement.ts';
+import type { RecordPosition } from './record-listing.ts';
 import type { Db, Tx } from './store.ts';
 
 /**
@@ -44,10 +45,16 @@ export interface KeptVersion {
   readonly data: Uint8Array | null;
   /** As of a record. */
   readonly encoding: 'plain' | null;
+  /**
+   * The place of the record in listings, where its end leaves no later row: it was deleted, or replaced by a value that may expire. Null
+   * elsewhere, so that an ordinary write adds nothing to the index of these two.
+   */
+  readonly created_at: number | null;
+  readonly record_id: string | null;
 }
 
 const COLUMNS =
-  'history_id, key, version, cause, valid_from, valid_to, write_seq, write_rows, content_type, ttl_seconds, expires_at, octets, data, encoding';
+  'history_id, key, version, cause, valid_from, valid_to, write_seq, write_rows, content_type, ttl_seconds, expires_at, octets, data, encoding, created_at, record_id';
 
 const INSERT_HISTORY = statement<Pick<HistoryRow, 'id' | 'namespace_id' | 'customer_id' | 'whole_since'>>(
   `insert into histories (id, namespace_id, customer_id, versions, creations, whole_since, trim, ended)
@@ -127,6 +134,8 @@ const INSERT_VERSIONS = rowInsert('record_versions', {
   octets: 'bigint',
   data: 'bytea',
   encoding: 'text',
+  created_at: 'bigint',
+  record_id: 'text',
 });
 
 const valuesOf = (row: KeptVersion) => [
@@ -144,6 +153,8 @@ const valuesOf = (row: KeptVersion) => [
   row.octets,
   row.data,
   row.encoding,
+  row.created_at,
+  row.record_id,
 ];
 
 interface Counted {
@@ -320,45 +331,62 @@ export function versionsAt(
 /** Rows that one statement of an export examines and holds. */
 const SPAN = 200;
 
-interface SpanStart {
+/** A record that was there at a time and is not any more. */
+export interface GoneRecord {
   readonly key: string;
-  readonly version: number;
+  readonly created_at: number;
+  readonly record_id: string;
 }
 
-const SPAN_END = statement<{ historyId: number } & SpanStart, SpanStart>(
-  `select key, version from record_versions where history_id = :historyId and (key, version) > (:key, :version)
-  order by key, version limit 1 offset ${SPAN - 1}`,
+interface Between {
+  readonly historyId: number;
+  readonly from: number;
+  readonly fromId: string;
+  readonly to: number;
+  readonly toId: string;
+}
+
+const BETWEEN = `history_id = :historyId and record_id is not null
+    and (created_at, record_id) > (:from, :fromId) and (created_at, record_id) <= (:to, :toId)`;
+
+const SPAN_END = statement<Between, Omit<GoneRecord, 'key'>>(
+  `select created_at, record_id from record_versions where ${BETWEEN}
+  order by created_at, record_id limit 1 offset ${SPAN - 1}`,
 );
 
-const GONE_AT = statement<
-  { historyId: number; at: number; now: number; toKey: string | null; toVersion: number } & SpanStart,
-  KeptVersion
->(
-  `select ${COLUMNS} from record_versions as v
-  where history_id = :historyId and (key, version) > (:key, :version)
-    and (cast(:toKey as text) is null or (key, version) <= (:toKey, :toVersion)) and valid_from <= :at and valid_to > :at and cause <> 'create'
-    and not exists (select 1 from records as r where r.key = v.key and (r.expires_at is null or r.expires_at > :now))
-  order by key, version`,
+/**
+ * A key that was deleted and made again has one record at a time, unless a clock was set back: then the later. `+ 0` keeps SQLite from
+ * reading the index of places instead of the few rows of the key.
+ */
+const GONE_AT = statement<Between & { at: number; now: number }, GoneRecord>(
+  `select distinct v.key, v.created_at, v.record_id from record_versions as v
+  where ${BETWEEN} and v.created_at <= :at and v.valid_to > :at
+    and not exists (select 1 from records as r where r.key = v.key and r.created_at <= :at
+      and (r.expires_at is null or r.expires_at > :now))
+    and not exists (select 1 from record_versions as w where w.history_id = :historyId and w.key = v.key
+      and w.version > v.version and w.record_id <> v.record_id and w.created_at + 0 <= :at and w.valid_to > :at)
+  order by v.created_at, v.record_id`,
 );
 
-/** The versions that were in force at a time, of keys that now have no record, in spans of bounded work. */
-export async function* versionsOfGone(
+/**
+ * Records that were there at a time and are not any more, of a part of the listing and in its order, in spans of bounded work.
+ * @param after null: from the beginning. @param until included
+ */
+export async function* goneRecords(
   db: Db,
   historyId: number,
   at: number,
+  { after, until }: { readonly after: RecordPosition | null; readonly until: RecordPosition },
   clock: () => number,
-): AsyncGenerator<readonly KeptVersion[]> {
-  for (let after: SpanStart | null = { key: '', version: 0 }; after !== null; ) {
-    const end: SpanStart | null = await SPAN_END.first(db, { historyId, ...after });
-    const rows = await GONE_AT.all(db, {
-      historyId,
-      at,
-      now: clock(),
-      ...after,
-      toKey: end?.key ?? null,
-      toVersion: end?.version ?? 0,
-    });
+): AsyncGenerator<readonly GoneRecord[]> {
+  let start = { from: after?.createdAt ?? -1, fromId: after?.id ?? '' };
+  const end = { to: until.createdAt, toId: until.id };
+  for (;;) {
+    const last = await SPAN_END.first(db, { historyId, ...start, ...end });
+    const span = last === null ? end : { to: last.created_at, toId: last.record_id };
+    const rows = await GONE_AT.all(db, { historyId, ...start, ...span, at, now: clock() });
     if (rows.length > 0) yield rows;
-    after = end;
+    if (last === null) return;
+    start = { from: span.to, fromId: span.toId };
   }
 }

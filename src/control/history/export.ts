@@ -5,10 +5,11 @@ import type { Actor } from '../../http/actor.ts';
 import { badParameter } from '../../protocol/input/query-parameters.ts';
 import { base64 } from '../../store/log/change-log.ts';
 import { findNamespacesByName, type NamespaceRow } from '../../store/namespaces.ts';
-import { findHistory, type KeptVersion, versionsAt, versionsOfGone } from '../../store/versions.ts';
+import type { RecordPosition } from '../../store/record-listing.ts';
+import { findHistory, goneRecords, type KeptVersion, versionsAt } from '../../store/versions.ts';
 import type { HasClock, HasStore } from '../deps.ts';
 import { type ExportedRecord, exportedRecord, streamRecords } from '../records/listing.ts';
-import { encodingOf } from '../records/shapes.ts';
+import { encodingOf, type RecordResource } from '../records/shapes.ts';
 import { type HasHistoryKeys, openVersions } from './keep.ts';
 import { historyOf } from './rules.ts';
 
@@ -45,8 +46,7 @@ export async function requireWhole({ store }: HasStore, namespace: NamespaceRow,
 }
 
 /**
- * Every record as it was at a time, but those that have expired since: first of the keys that have a record now, as a listing has them, then of
- * the others by key. A record that is deleted meanwhile may come twice, with equal lines.
+ * Every record as it was at a time, in the order that an export had then, but those that have expired since.
  * @throws Error in the end when the history lost something of that time meanwhile: the answer is cut off
  */
 export async function* exportAt(
@@ -74,30 +74,57 @@ export async function* exportAt(
       },
     ];
   };
-  for await (const batch of streamRecords(deps, actor, { namespace: namespace.name })) {
-    const isNewer = ({ updated_at }: { readonly updated_at: string }): boolean => Date.parse(updated_at) > at;
-    const older = await versionsAt(
-      store.read,
-      history,
-      batch.filter(isNewer).map(({ key }) => key),
-      at,
-    );
+  const linesThen = async (keys: readonly string[]): Promise<(key: string) => readonly ExportedRecord[]> => {
     // Of two that were in force, by a clock that was set back, the later.
-    const versions = new Map(older.map((row) => [row.key, row]));
-    yield* inBatches(
-      batch.flatMap((record) => {
-        const version = versions.get(record.key);
-        return isNewer(record) ? (version === undefined ? [] : lineOf(version)) : [exportedRecord(record)];
-      }),
-    );
+    const rows = new Map((await versionsAt(store.read, history, keys, at)).map((row) => [row.key, row]));
+    return (key) => (rows.has(key) ? lineOf(rows.get(key)!) : []);
+  };
+  // No record has an empty id: everything up to that time.
+  const end: RecordPosition = { createdAt: at + 1, id: '' };
+  let after: RecordPosition | null = null;
+  // What is there is read before what is gone: a record that is deleted meanwhile is in both, and not in none.
+  for await (const batch of withEmptyEnd(streamRecords(deps, actor, { namespace: namespace.name }))) {
+    const last = batch.at(-1);
+    const until = last === undefined || positionIn(last).createdAt > at ? end : positionIn(last);
+    const there = batch.filter((record) => positionIn(record).createdAt <= at);
+    const isNewer = ({ updated_at }: RecordResource): boolean => Date.parse(updated_at) > at;
+    const thenOf = await linesThen(there.filter(isNewer).map(({ key }) => key));
+    const lines = (record: RecordResource): readonly ExportedRecord[] =>
+      isNewer(record) ? thenOf(record.key) : [exportedRecord(record)];
+    let shown = 0;
+    for await (const gone of goneRecords(store.read, history, at, { after, until }, clock)) {
+      const goneThenOf = await linesThen(gone.map(({ key }) => key));
+      const found: ExportedRecord[] = [];
+      for (const { key, created_at, record_id } of gone) {
+        const place = { createdAt: created_at, id: record_id };
+        while (shown < there.length && isBefore(positionIn(there[shown]!), place))
+          found.push(...lines(there[shown++]!));
+        if (there[shown]?.id !== record_id) found.push(...goneThenOf(key));
+      }
+      yield* inBatches(found);
+    }
+    yield* inBatches(there.slice(shown).flatMap(lines));
+    if (until === end) break;
+    after = until;
   }
-  for await (const rows of versionsOfGone(store.read, history, at, clock)) {
-    yield* inBatches([...new Map(rows.map((row) => [row.key, row])).values()].flatMap(lineOf));
-  }
-  const after = await findHistory(store.read, history);
-  if (after === null || after.ended > 0 || after.whole_since > at) {
+  const rest = await findHistory(store.read, history);
+  if (rest === null || rest.ended > 0 || rest.whole_since > at) {
     throw new Error('the history lost versions during its export');
   }
+}
+
+/** An empty batch says that nothing follows. */
+async function* withEmptyEnd<T>(batches: AsyncIterable<readonly T[]>): AsyncGenerator<readonly T[]> {
+  yield* batches;
+  yield [];
+}
+
+function positionIn({ created_at, id }: RecordResource): RecordPosition {
+  return { createdAt: Date.parse(created_at), id };
+}
+
+function isBefore(a: RecordPosition, b: RecordPosition): boolean {
+  return a.createdAt === b.createdAt ? a.id < b.id : a.createdAt < b.createdAt;
 }
 
 function* inBatches(lines: readonly ExportedRecord[]): Generator<readonly ExportedRecord[]> {

@@ -28,6 +28,8 @@ interface EndedValue {
   /** When the next value began, or the deletion, milliseconds since the epoch. */
   readonly until: number;
   readonly cause: 'write' | 'delete';
+  /** Whether its record may be gone without another row, see `KeptVersion`. */
+  readonly isLast: boolean;
 }
 
 /** What a unit did in one namespace. */
@@ -37,12 +39,12 @@ export interface Kept {
   readonly made: readonly RecordsTable[];
 }
 
-export function endedByWrite(row: RecordsTable, until: number): EndedValue {
-  return { row, until, cause: 'write' };
+export function endedByWrite(row: RecordsTable, next: RecordsTable): EndedValue {
+  return { row, until: next.updated_at, cause: 'write', isLast: next.expires_at !== null };
 }
 
 export function endedByDeletion(row: RecordsTable, now: number): EndedValue {
-  return { row, until: Math.max(now, row.updated_at), cause: 'delete' };
+  return { row, until: Math.max(now, row.updated_at), cause: 'delete', isLast: true };
 }
 
 /** Versions of a record, and days of a version, that the owner of a namespace wants at most. */
@@ -108,7 +110,7 @@ export async function keepVersions(
   const common = { history_id, write_seq: seq, write_rows: ended.length + made.length };
   // Drawn together: one by one they take a third as long as the encryption.
   const nonces = deps.random(NONCE_OCTETS * ended.length);
-  const rows: KeptVersion[] = ended.map(({ row, until, cause }, i) => ({
+  const rows: KeptVersion[] = ended.map(({ row, until, cause, isLast }, i) => ({
     ...common,
     key: row.key,
     version: row.revision,
@@ -119,6 +121,8 @@ export async function keepVersions(
     ttl_seconds: row.ttl_seconds,
     expires_at: row.expires_at,
     encoding: row.encoding,
+    created_at: isLast ? row.created_at : null,
+    record_id: isLast ? row.id : null,
     octets: row.data.length,
     data: encryptValue(
       key,
@@ -139,6 +143,8 @@ export async function keepVersions(
       ttl_seconds: 0,
       expires_at: null,
       encoding: null,
+      created_at: null,
+      record_id: null,
       octets: 0,
       data: null,
     });

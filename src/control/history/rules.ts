@@ -193,7 +193,7 @@ export async function restoreRecord(
     };
     await upsertRecords(tx, [row]);
     const seq = await appendChanges(tx, [upsertedChange(row, namespace, actor.customerId)], now);
-    await keepVersions(tx, deps, home, seq, { ended: [endedByWrite(before, row.updated_at)], made: [] });
+    await keepVersions(tx, deps, home, seq, { ended: [endedByWrite(before, row)], made: [] });
     const facts = { before: before.updated_at, after: row.updated_at, seq };
     await audit(tx, actor, now, 'record.restored', audited.record(row, namespace), facts);
     return bareRecord(row, namespace);

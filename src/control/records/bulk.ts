@@ -152,7 +152,7 @@ export async function carryOut(
     const leaving = deleted.filter(({ id }) => gone.has(id));
     await keepVersions(tx, deps, namespace, seq, {
       ended: [
-        ...replaced.map(({ key, updated_at }) => endedByWrite(before.get(key)!, updated_at)),
+        ...replaced.map((row) => endedByWrite(before.get(row.key)!, row)),
         ...leaving.map(({ key }) => endedByDeletion(before.get(key)!, now)),
       ],
       made: rows.filter(isMade),

@@ -161,7 +161,7 @@ export async function patchRecord(
     const row = await updateRecord(tx, id, patch, now);
     if (row === null) throw notFound('Record');
     const seq = await appendChanges(tx, [upsertedChange(row, namespace, actor.customerId)], now);
-    await keepVersions(tx, deps, home, seq, { ended: [endedByWrite(before, row.updated_at)], made: [] });
+    await keepVersions(tx, deps, home, seq, { ended: [endedByWrite(before, row)], made: [] });
     const facts = { before: before.updated_at, after: row.updated_at, seq };
     await audit(tx, actor, now, 'record.changed', audited.record(row, namespace), facts);
     return shownTo(actor, row, namespace);

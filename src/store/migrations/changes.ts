@@ -39,9 +39,12 @@ create table record_versions (
   octets integer not null,
   data blob,
   encoding text,
+  created_at integer,
+  record_id text,
   constraint record_versions_key primary key (history_id, key, version, cause)
 ) strict;
 create index record_versions_write on record_versions (history_id, write_seq);
+create index record_versions_listing on record_versions (history_id, created_at, record_id) where record_id is not null;
 create index record_versions_expiry on record_versions (expires_at) where expires_at is not null and data is not null;
 create table audit_log (
   customer_id text not null,
