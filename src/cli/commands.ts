@@ -240,6 +240,13 @@ export function addRunCommand({ program, command, clock, umask }: Builder): void
         .choices(['ignore', 'restart', 'hup'])
         .default('ignore'),
     )
+    .option('--key <file>', 'decrypt the values with this key file: every value must be encrypted')
+    .option('--allow-plain', 'with --key: accept text that is not encrypted')
+    .option(
+      '--signed-by <public-key>',
+      'accept only values that this key has signed: its text, or a file with it; may be repeated',
+      (one: string, before: readonly string[] | undefined) => [...(before ?? []), one],
+    )
     .option('--allow <names>', 'allow these variables, separated by commas, such as PATH and NODE_OPTIONS')
     .option('--keep-token', 'pass UQRP_TOKEN on to the program')
     .option('--api <url>', 'REST server for UQRP_TOKEN (default: UQRP_HTTP_HOST and UQRP_HTTP_PORT)')

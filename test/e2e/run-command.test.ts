@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { encryptPayload, readKeyFile } from '../../sdk/src/encryption.ts';
 import { openKnownGood, sealKnownGood } from '../../sdk/src/last-known-good.ts';
 import { CLI, type Ended, ended, runCli, settingsFor, startCommand } from '../support/command.ts';
 import { freePort } from '../support/free-port.ts';
@@ -269,6 +270,42 @@ describe('uqrp run', () => {
     await newKey();
     env = { ...env, UQRP_TOKEN: key };
     assert.equal((await shell('true')).code, 0);
+  });
+
+  it('--key decrypts the values, keeps them encrypted in its copy, and refuses an older one', async () => {
+    const file = join(dir, 'shop.key');
+    assert.equal((await runCli(['key', 'new', file], env)).code, 0);
+    const [first] = await readKeyFile(readFileSync(file, 'utf8'));
+    const write = async (name: string, text: string, after: number): Promise<void> => {
+      const data = Buffer.from(await encryptPayload(first, name, Buffer.from(text), { after }));
+      const record = { key: name, data: data.toString('base64'), content_type: 'application/octet-stream' };
+      const { status } = await owner.call('POST', '/records/bulk', { records: [record] });
+      assert.ok(status < 300);
+    };
+    await write('db.sealed.shop.v1', SECRET, Date.now() + 60_000);
+    const args = ['run', '--namespace', 'shop', '--resource', 'sealed', '--key', file];
+    const sealed = (...more: string[]) => runCli([...args, ...more, '--', 'printenv', 'DB'], env);
+    const { code, out } = await sealed();
+    assert.deepEqual([code, out], [0, `${SECRET}\n`]);
+    assert.equal((await sealed('--offline')).out, `${SECRET}\n`);
+    const known = await openKnownGood(key, new Uint8Array(readFileSync(copies()[0] ?? '')));
+    const text = known?.entries.get('db.sealed.shop.v1')?.text ?? '';
+    assert.match(text, /^v=svc1;s=ok;t=data;e=b64;f=bin;ttl=300;d=A/);
+    assert.equal(text.includes(Buffer.from(SECRET).toString('base64').slice(0, 8)), false);
+    await write('db.sealed.shop.v1', 'old', 0);
+    const old = await sealed();
+    assert.deepEqual(
+      [old.code, old.out, old.errors],
+      [1, '', 'db.sealed.shop.v1: older than a value that was read before\n'],
+    );
+    assert.equal((await sealed('--offline')).out, `${SECRET}\n`);
+    const plain = await run('--key', file, '--', 'true');
+    assert.deepEqual(
+      [plain.code, /database-url\.env\.shop\.v1: not encrypted/.test(plain.errors)],
+      [1, true],
+    );
+    assert.equal((await run('--key', file, '--allow-plain', '--', 'true')).code, 0);
+    assert.doesNotMatch(old.errors + plain.errors, /p4ss/);
   });
 
   for (const [how, expected] of [

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { PayloadOpener } from '../../../sdk/src/encryption.ts';
 import {
   ApiError,
   ConnectionError,
@@ -13,14 +14,15 @@ import type { Clock } from '../../base/time.ts';
 import { type Environment, readEnvironment } from '../../ops/config/env.ts';
 import { contentFormat, envelopeHead, FORMATS } from '../../protocol/query/envelope.ts';
 import { commandConfig } from '../context.ts';
+import { type OpenerOptions, openerOf } from '../key-files.ts';
 import { goOnWithoutReader } from '../output.ts';
 import { commandFault, openRest, type Rest } from '../rest.ts';
 import { type RunningProgram, startProgram, type Variables } from '../run/program.ts';
-import { countValues, type ValueRecord, variablesOf } from '../run/values.ts';
+import { countValues, openedRecords, type ValueRecord, variablesOf } from '../run/values.ts';
 import { type KeptRecord, openCopy, type ValuesCopy } from '../run/values-copy.ts';
 import { durationSeconds } from './put-input.ts';
 
-export interface RunOptions {
+export interface RunOptions extends Omit<OpenerOptions, 'maxAge'> {
   readonly namespace: string;
   readonly resource?: string;
   /** Oldest copy that may be used: `30s`, `5m`, `24h`, `7d`. */
@@ -65,6 +67,12 @@ export async function runProgram(
   if (offline && onChange !== 'ignore')
     throw new UsageError('--offline asks no server: leave out --on-change');
   const allowed = new Set((options.allow ?? '').split(',').map((name) => name.trim()));
+  const { key, signedBy, allowPlain } = options;
+  const opener = await openerOf({
+    ...(key !== undefined && { key }),
+    ...(signedBy !== undefined && { signedBy }),
+    ...(allowPlain !== undefined && { allowPlain }),
+  });
   const rest = openRest(options.api, commandConfig());
   const env = readEnvironment();
   const source = {
@@ -76,9 +84,13 @@ export async function runProgram(
   const copy = openCopy(source, env, clock, (reason) => say(`the values are not kept: ${reason}`));
   const read = (): Promise<Values> => readValues(rest.api, source, onChange !== 'ignore');
 
+  const environment = async (records: readonly ValueRecord[]): Promise<Variables> =>
+    environmentOf(env, variablesOf(await openedRecords(opener, records), allowed), options);
+
   const now = offline ? null : await firstValues(rest, read, copy);
-  const records = now?.records ?? (await keptValues(copy, { clock, maxAge, rest, offline }));
-  const variables = environmentOf(env, variablesOf(records, allowed), options);
+  if (now !== null && opener !== null) await rememberTimes(opener, copy);
+  const records = now?.records ?? (await keptValues(copy, { clock, maxAge }));
+  const variables = await environment(records);
   if (records.length === 0) say(`no records in ${nameOf(source)}`);
   if (now !== null) {
     copy.save(now.kept);
@@ -100,8 +112,7 @@ export async function runProgram(
           records,
           kept: now?.kept ?? [],
           signal: ending.signal,
-          take: (changed) =>
-            act(program, onChange, environmentOf(env, variablesOf(changed, allowed), options)),
+          take: async (changed) => act(program, onChange, await environment(changed)),
         });
   process.exitCode = await program.ended;
   ending.abort();
@@ -114,6 +125,12 @@ export async function runProgram(
 function act(program: RunningProgram, onChange: 'restart' | 'hup', variables: Variables): void {
   if (onChange === 'restart') program.restart(variables);
   else program.hangUp();
+}
+
+/** So that a value older than that of the last start is refused. A copy that cannot be used remembers nothing. */
+async function rememberTimes(opener: PayloadOpener, copy: ValuesCopy): Promise<void> {
+  const known = await copy.load().catch(() => null);
+  for (const { key, data } of known?.records ?? []) opener.remember(key, data);
 }
 
 /** Null when the server is away. @throws InputError when it refuses; then the copy is gone */
@@ -147,8 +164,6 @@ interface KeptUse {
   readonly clock: Clock;
   /** Milliseconds. */
   readonly maxAge: number;
-  readonly rest: Rest;
-  readonly offline: boolean;
 }
 
 /** @throws InputError without a copy that may be used */
@@ -246,7 +261,7 @@ interface Following {
   readonly records: readonly ValueRecord[];
   readonly kept: readonly KeptRecord[];
   readonly signal: AbortSignal;
-  readonly take: (records: readonly ValueRecord[]) => void;
+  readonly take: (records: readonly ValueRecord[]) => Promise<void>;
 }
 
 /** Waits for changes until the signal aborts. A fault of new values leaves the program as it is, and is told. */
@@ -260,7 +275,7 @@ async function follow(rest: Rest, following: Following): Promise<void> {
         cursor = values.cursor;
         kept = values.kept;
         if (isSame(values.records, records)) copy.save(kept);
-        else takeNew(values, take, copy);
+        else await takeNew(values, take, copy);
         records = values.records;
       }
       const page = await rest.api.changesPage(
@@ -291,11 +306,11 @@ async function follow(rest: Rest, following: Following): Promise<void> {
   }
 }
 
-function takeNew({ records, kept }: Values, take: Following['take'], copy: ValuesCopy): void {
+async function takeNew({ records, kept }: Values, take: Following['take'], copy: ValuesCopy): Promise<void> {
   try {
     // Nobody empties a namespace on purpose under a program that runs from it.
     if (records.length === 0) throw new InputError('there are no records any more');
-    take(records);
+    await take(records);
     copy.save(kept);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;

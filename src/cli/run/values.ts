@@ -1,5 +1,6 @@
 /** Records as variables of a program's environment. */
 import { isUtf8 } from 'node:buffer';
+import { PayloadError, type PayloadOpener, RolledBack } from '../../../sdk/src/encryption.ts';
 import { InputError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 
@@ -40,10 +41,40 @@ export function variablesOf(
     keys.set(name, key);
     variables.set(name, data.toString('utf8'));
   }
-  if (faults.length === 0) return variables;
+  throwFaults(faults);
+  return variables;
+}
+
+/** @throws InputError with the first faults */
+function throwFaults(faults: readonly string[]): void {
+  if (faults.length === 0) return;
   const more = faults.length - FAULTS_SHOWN;
   const shown = faults.slice(0, FAULTS_SHOWN);
   throw new InputError([...shown, ...(more > 0 ? [`and ${more} more`] : [])].join('\n'));
+}
+
+/**
+ * The records with decrypted and verified payloads.
+ * @param opener null: as they are
+ * @throws InputError that names every record that does not open
+ */
+export async function openedRecords(
+  opener: PayloadOpener | null,
+  records: readonly ValueRecord[],
+): Promise<readonly ValueRecord[]> {
+  if (opener === null) return records;
+  const faults: string[] = [];
+  const opened: ValueRecord[] = [];
+  for (const { key, data } of records) {
+    try {
+      opened.push({ key, data: Buffer.from((await opener.open(key, data)).data) });
+    } catch (error) {
+      if (!(error instanceof PayloadError || error instanceof RolledBack)) throw error;
+      faults.push(`${key}: ${error.message}`);
+    }
+  }
+  throwFaults(faults);
+  return opened;
 }
 
 /** The params of the key; empty without params. */
