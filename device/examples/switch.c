@@ -5,7 +5,7 @@
  *   cc -std=c99 -I.. -o switch switch.c -lcrypto
  *   ./switch SERVER PORT KEY PUBLIC-KEY[,PUBLIC-KEY] STATE-FILE [TOKEN]
  *
- * PUBLIC-KEY is 64 hexadecimal digits; firmware has the keys as constants. STATE-FILE keeps the time and the value of the newest record;
+ * PUBLIC-KEY is the Base64 that `uqrp key public seed.pem` prints; firmware has the keys as constants. STATE-FILE keeps the time and the value of the newest record;
  * without it the switch is off. Exit code 0 when a record came, 1 when the last value was kept, 2 when it is called wrongly.
  */
 #ifndef _POSIX_C_SOURCE
@@ -51,19 +51,17 @@ static int accept_signed(void *context, struct uqrp_record *record) {
   return 1;
 }
 
-/* Hexadecimal keys with commas between them. Returns how many there are, 0 when one is not a key. */
+/* Keys in Base64 with a comma between them. Returns how many there are, 0 when one is not a key. */
 static size_t read_keys(const char *text, uint8_t keys[2][32]) {
   size_t count = 0;
   while (count < 2) {
-    size_t i;
-    for (i = 0; i < 32; i++, text += 2) {
-      unsigned octet;
-      if (sscanf(text, "%2x", &octet) != 1 || text[1] == 0) return 0;
-      keys[count][i] = (uint8_t)octet;
-    }
-    count++;
+    /* 44 letters are 33 octets to OpenSSL, which counts the filling. */
+    uint8_t octets[33];
+    if (strcspn(text, ",") != 44 || text[43] != '=' || EVP_DecodeBlock(octets, (const uint8_t *)text, 44) != 33) return 0;
+    memcpy(keys[count++], octets, 32);
+    text += 44;
     if (*text == 0) return count;
-    if (*text++ != ',') return 0;
+    text++;
   }
   return 0;
 }

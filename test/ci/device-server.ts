@@ -10,14 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Peer, startKnot, startNsd } from '../../bench/lib/peers.ts';
-import {
-  envelopeOf,
-  publicKeyOf,
-  replyOf,
-  replyWith,
-  SEED,
-  signedPayload,
-} from '../support/device/messages.ts';
+import { envelopeOf, replyOf, replyWith, signedPayload } from '../support/device/messages.ts';
 import { type NetworkPath, type Rules, startForger, startPath } from '../support/device/path.ts';
 import { freePort } from '../support/free-port.ts';
 import { requirePrograms } from '../support/process.ts';
@@ -39,10 +32,8 @@ const OPTIONS = [
 const KEY = 'pump33.status.plant.v1';
 const LENGTHS = [0, 1, 786, 787, 2586];
 const SIGNED = 'pump-3.enabled.plant.v1';
-const AT = 1_767_225_600_000;
 const LOSS = 0.2;
 const LOSSY_READS = 25;
-const OTHER_SEED = Buffer.alloc(32, 9);
 
 interface Ran {
   readonly code: number | null;
@@ -303,14 +294,26 @@ async function python(token: string): Promise<void> {
 
 /** The switch of docs/DEVICES.md, with somebody on the path who answers first. */
 async function killSwitch(program: string, owner: Account, token: string): Promise<void> {
-  const pinned = [OTHER_SEED, SEED].map((seed) => publicKeyOf(seed).toString('hex')).join(',');
+  const files = ['new', 'next'].map((name) => {
+    const file = join(folder, `${name}.pem`);
+    writeFileSync(file, server.cli(['key', 'new', '--sign']), { mode: 0o600 });
+    return file;
+  });
+  const [first = '', second = ''] = files;
+  const pinned = files.map((file) => server.cli(['key', 'public', file]).trim().split('\n').at(-1)).join(',');
   const state = join(folder, 'state');
-  const write = async (value: string, milliseconds: number, seed = SEED): Promise<Buffer> => {
-    const data = signedPayload(SIGNED, milliseconds, Buffer.from(value), seed);
-    await writeRecords(owner, [{ key: SIGNED, data: data.toString('base64') }]);
-    await shown(`auth-${token}.${SIGNED}`, data.toString('base64'));
-    return data;
+  /** Signs and writes as a person does. @returns the signed value */
+  const write = async (value: string, file: string): Promise<Buffer> => {
+    server.cli(['put', SIGNED, value, '--sign', file]);
+    const until = Date.now() + 60_000;
+    for (const before = latest; ; await new Promise((resolve) => setTimeout(resolve, 20))) {
+      const answer = await shown(`auth-${token}.${SIGNED}`);
+      latest = Buffer.from(/;d=([^"]*)/.exec(answer.replaceAll('" "', ''))![1]!, 'base64');
+      if (!latest.equals(before)) return latest;
+      assert.ok(Date.now() < until, 'the signed record is not answered');
+    }
   };
+  let latest = Buffer.alloc(0);
   const read = async (rules: Rules, expected: string, errors = ''): Promise<void> => {
     await through(rules, async ({ port }) => {
       const ran = await run(program, ['127.0.0.1', String(port), SIGNED, pinned, state, token]);
@@ -326,15 +329,17 @@ async function killSwitch(program: string, owner: Account, token: string): Promi
   const forged = (data: Buffer) => (query: Buffer) => [replyWith(query, envelopeOf(data))];
   const isReply = (packet: Buffer): boolean => (packet[2]! & 0x80) !== 0;
 
+  await writeRecords(owner, [{ key: SIGNED, data: '' }]);
+  await shown(`auth-${token}.${SIGNED}`);
   await read({ isLost: () => true }, 'off', 'no reply');
-  const on = await write('on', AT);
+  const on = await write('on', first);
   await read({}, 'on');
-  const off = await write('off', AT + 1);
+  const off = await write('off', first);
   await read({}, 'off');
   const attacks: Readonly<Record<string, (query: Buffer) => readonly Buffer[]>> = {
     UNSIGNED: forged(Buffer.from('on')),
     OLDER: forged(on),
-    FORGED: forged(signedPayload(SIGNED, AT + 9, Buffer.from('on'), Buffer.alloc(32, 1))),
+    FORGED: forged(signedPayload(SIGNED, Date.now() + 60_000, Buffer.from('on'))),
     EMPTY: (query) => [replyOf(query, [])],
     REFUSED: (query) => [replyOf(query, [], 0x8185)],
     FORMAT: (query) => [replyWith(query, 'on')],
@@ -346,7 +351,9 @@ async function killSwitch(program: string, owner: Account, token: string): Promi
     await read({ forge }, 'off');
   }
   // The record of another pump, which was signed later.
-  const other = signedPayload('pump-4.enabled.plant.v1', AT + 9, Buffer.from('on'));
+  server.cli(['put', 'pump-4.enabled.plant.v1', 'on', '--sign', first]);
+  const neighbour = await shown(`auth-${token}.pump-4.enabled.plant.v1`);
+  const other = Buffer.from(/;d=([^"]*)/.exec(neighbour.replaceAll('" "', ''))![1]!, 'base64');
   await read({ forge: forged(other) }, 'off');
   // A forged TC, and a server of the attacker's behind it.
   const forger = await startForger((query) => replyWith(query, envelopeOf(on)));
@@ -354,7 +361,7 @@ async function killSwitch(program: string, owner: Account, token: string): Promi
   await read({ forge: truncate, streamPort: forger.port }, 'off');
   forger.close();
   // The second pinned key takes over, and the old record is refused from then on.
-  await write('on', AT + 2, OTHER_SEED);
+  await write('on', second);
   await read({}, 'on');
   await read({ forge: forged(off) }, 'on');
   tell(`kill switch: ${Object.keys(attacks).length + 3} kinds of forged replies changed nothing`);
