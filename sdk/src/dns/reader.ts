@@ -103,6 +103,11 @@ export class Reader {
     this.#options = options;
   }
 
+  /** The query token that it was made with. */
+  get token(): string | undefined {
+    return this.#options.token;
+  }
+
   /** As it is stored: an encrypted value stays so. @throws ReadError */
   async raw(question: Question, options: ReadOptions = {}): Promise<RawReading> {
     const { opened: _, ...reading } = await this.#take(question, options, false);

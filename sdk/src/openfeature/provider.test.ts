@@ -60,6 +60,20 @@ describe('the OpenFeature provider against a server', () => {
     assert.deepEqual([variant, reason], ['on', 'STATIC']);
   });
 
+  it('reads its flags at once when the stream of events says that one has changed', async () => {
+    await write('live', ON);
+    const events = new URL(server.base).origin;
+    const [client] = await open({ events, refresh: 3_600_000, preload: ['live'] });
+    assert.equal(await client.getBooleanValue('live', false), true);
+    for (const document of [OFF, ON]) {
+      const told = event(client, ProviderEvents.ConfigurationChanged);
+      await uqrp.records.put('live.flags.flag-tests.v1', { text: JSON.stringify(document) });
+      assert.deepEqual((await told)?.flagsChanged, ['live']);
+      assert.equal(await client.getBooleanValue('live', document !== ON), document === ON);
+    }
+    await assert.rejects(open({ events: 'localhost:8080' }), TypeError);
+  });
+
   it('says why it cannot, and gives the default value', async () => {
     await writeText('no-json', '{');
     await uqrp.records.put('no-text.flags.flag-tests.v1', { bytes: Uint8Array.of(255) });

@@ -11,10 +11,12 @@ import {
 import { NotFound, ReadError, Unreadable } from '../dns/errors.ts';
 import { NameError, type NameParts, partsOfKey } from '../dns/name.ts';
 import type { Reader } from '../dns/reader.ts';
+import { wait } from '../shared/wait.ts';
 import { type SigningSecrets, type VerifyOptions, verifyWebhookAsync } from '../webhooks/verify.ts';
 import { type Context, evaluate } from './evaluate.ts';
 import type { FlagType, FlagValue } from './flag.ts';
 import { eventOfFlag, FlagCache, type FlagState } from './flag-cache.ts';
+import { followFlagEvents, isHttpUrl } from './flag-events.ts';
 
 export interface UqrpProviderOptions {
   /** Reads the records, with a query token of the namespace unless that is open. */
@@ -29,6 +31,11 @@ export interface UqrpProviderOptions {
   readonly maxFlags?: number | undefined;
   /** Flags to read before the provider is ready. One that does not exist is no error. */
   readonly preload?: readonly string[] | undefined;
+  /**
+   * Origin of the REST API, such as `https://uqrp.example.net`. Its stream of events, read with the token of the reader, makes the provider
+   * read its flags at once when one has changed.
+   */
+  readonly events?: string | undefined;
   /** Signing secrets of the webhook, for `handleWebhook`. */
   readonly signingSecret?: SigningSecrets | undefined;
 }
@@ -39,6 +46,8 @@ const FLAGS = 1000;
 /** A flag that was not used for so many refreshes is no longer read. */
 const IDLE_REFRESHES = 20;
 const FAILURE_MS = 5000;
+/** After an event: nodes have a change within a second. */
+const SETTLE_MS = 1000;
 /** Flags that are read at the same time. */
 const AT_ONCE = 8;
 
@@ -64,6 +73,9 @@ export class UqrpProvider implements Provider {
     if (!(refresh > 0 && staleAfter > 0 && maxFlags >= 1)) {
       throw new RangeError('refresh, staleAfter and maxFlags must be positive');
     }
+    if (options.events !== undefined && !isHttpUrl(options.events)) {
+      throw new TypeError('events must be an http or https URL');
+    }
     this.#options = options;
     this.#refresh = refresh;
     this.#staleAfter = staleAfter;
@@ -75,6 +87,7 @@ export class UqrpProvider implements Provider {
     this.#closing = new AbortController();
     this.#isStale = false;
     this.#schedule();
+    this.#follow();
     try {
       await Promise.all((this.#options.preload ?? []).map((key) => this.#read(key.toLowerCase())));
     } catch (error) {
@@ -212,6 +225,19 @@ export class UqrpProvider implements Provider {
       if (error instanceof Unreadable) return { text: '', age: null };
       throw error;
     }
+  }
+
+  /** DNS may know of a change a moment later than its event: it is asked twice. */
+  #follow(): void {
+    const { events: origin, namespace, reader } = this.#options;
+    if (origin === undefined) return;
+    const { signal } = this.#closing;
+    const refresh = (): void => void this.#refreshAll();
+    const onChange = (): void => {
+      refresh();
+      void wait(SETTLE_MS, signal).then(refresh, () => undefined);
+    };
+    void followFlagEvents({ origin, namespace, token: reader.token, signal, onChange });
   }
 
   #schedule(): void {
