@@ -67,14 +67,29 @@ const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 /** Makes `request.addressKey()` and `request.siteKey()`, which `X-Forwarded-For` of trusted proxies counts for. */
 export function decorateAddress(app: FastifyInstance, clientAddress: ClientAddress): void {
-  const addressOf = ({ raw }: FastifyRequest): string | undefined =>
-    clientAddress(raw.socket.remoteAddress, forwardedFor(raw));
+  /** Of the last request of a connection: nearly all have the same client, and its address costs 3 us to read. */
+  const last = new WeakMap<object, AddressKeys>();
+  const keysOf = ({ raw }: FastifyRequest): AddressKeys => {
+    const { socket } = raw;
+    const address = clientAddress(socket.remoteAddress, forwardedFor(raw));
+    const known = last.get(socket);
+    if (known !== undefined && known.of === address) return known;
+    const keys = { of: address, address: addressKey(address), site: siteKey(address) };
+    last.set(socket, keys);
+    return keys;
+  };
   app.decorateRequest('addressKey', function (this: FastifyRequest) {
-    return addressKey(addressOf(this));
+    return keysOf(this).address;
   });
   app.decorateRequest('siteKey', function (this: FastifyRequest) {
-    return siteKey(addressOf(this));
+    return keysOf(this).site;
   });
+}
+
+interface AddressKeys {
+  readonly of: string | undefined;
+  readonly address: string;
+  readonly site: string | null;
 }
 
 /** `X-Forwarded-For`; several are joined by commas. */

@@ -108,9 +108,11 @@ function compareIdentifiers(a: string | undefined, b: string | undefined): numbe
   return a < b ? -1 : 1;
 }
 
+const UTF8 = new TextEncoder();
+
 /** MurmurHash3, 32 bits, of the UTF-8 of a text (Austin Appleby, public domain). */
 export function murmur3(text: string, seed = 0): number {
-  const octets = new TextEncoder().encode(text);
+  const octets = UTF8.encode(text);
   const view = new DataView(octets.buffer);
   const whole = octets.length & ~3;
   let hash = seed;

@@ -10,6 +10,7 @@ import {
 import { apiScenarios } from '../../../test/support/http/engines.ts';
 import { type Answer, type Json, openWorld } from '../../../test/support/http/world.ts';
 import { LIMITS } from '../../base/limits.ts';
+import { setPublicRead, setSuspended } from '../namespaces/rules.ts';
 
 apiScenarios('evaluation of flags', {
   'each kind of decision has its answer, alone and among all': async (store) => {
@@ -181,6 +182,26 @@ apiScenarios('evaluation of flags', {
         assert.equal((await askFlags(world, credential, path)).status, 403);
       await owner.del(`/api_keys/${key.id}`);
       assert.equal((await askFlags(world, key.token, oneFlag('rules'))).status, 401);
+      await world.close();
+    },
+
+  'an open namespace needs no credential at its own path; of a suspended one nothing is told to strangers':
+    async (store) => {
+      const world = await openWorld(store);
+      const { name, token } = await flagShop(world, { rules: COUNTRY });
+      const status = async (credential: string | null, path = `/flags/${name}${oneFlag('rules')}`) =>
+        (await askFlags(world, credential, path)).status;
+      assert.deepEqual([await status(null), await status(token)], [401, 200]);
+      await setPublicRead(world.deps, name, true);
+      assert.deepEqual([await status(null), await status('x'), await status(token)], [200, 200, 200]);
+      assert.equal(await status(null, oneFlag('rules')), 401);
+      const { json } = await askFlags(world, null, `/flags/${name}${ALL_FLAGS}`);
+      assert.equal(json.eventStreams[0].endpoint.requestUri, `/flags/${name}/ofrep/v1/events`);
+      await setSuspended(world.deps, name, true);
+      assert.deepEqual([await status(null), await status(token)], [401, 403]);
+      await setSuspended(world.deps, name, false);
+      await setPublicRead(world.deps, name, false);
+      assert.deepEqual([await status(null), await status(token)], [401, 200]);
       await world.close();
     },
 

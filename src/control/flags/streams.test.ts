@@ -194,6 +194,37 @@ apiScenarios('events of flags', {
     await world.close();
   },
 
+  'so many streams of a namespace and of the process are open, and so many evaluations wait': async (
+    store,
+  ) => {
+    if (store.engine === 'postgres') return;
+    const world = await openWorld(store, { trustedProxies: ['127.0.0.1'] });
+    const port = await listen(world);
+    const shops = [await flagShop(world), await flagShop(world), await flagShop(world)];
+    const readers: EventReader[] = [];
+    const open = async (shop: number): Promise<number> => {
+      const address = `192.0.2.${Math.floor(readers.length / LIMITS.flagStreamsPerAddress)}`;
+      const headers = { authorization: `Bearer ${shops[shop]!.token}`, 'x-forwarded-for': address };
+      const reader = await follow(port, '/ofrep/v1/events', headers);
+      if (reader.status === 200) readers.push(reader);
+      return reader.status;
+    };
+    for (let i = 0; i < LIMITS.flagStreamsOfNamespace; i++) assert.equal(await open(0), 200);
+    assert.deepEqual([await open(0), await open(1)], [429, 200]);
+    while (readers.length < LIMITS.flagStreams) assert.equal(await open(1), 200);
+    assert.equal(await open(2), 429);
+    for (const reader of readers) reader.close();
+    let waiting = LIMITS.flagWaits;
+    const ask = (): Promise<unknown> =>
+      askFlags(world, shops[2]!.token, `${ALL_FLAGS}?flagConfigEtag=nothing-has-this`);
+    const waits = Array.from({ length: LIMITS.flagWaits }, () => ask().then(() => waiting--));
+    await new Promise((resolve) => setTimeout(resolve, LIMITS.flagWaitMs / 2));
+    await ask();
+    assert.equal(waiting, LIMITS.flagWaits);
+    await Promise.all(waits);
+    await world.close();
+  },
+
   'so many streams of an address are open; each ends with its namespace or key': async (store) => {
     const world = await openWorld(store);
     const port = await listen(world);

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { QUERY_TOKEN_PREFIX } from '../../base/brand.ts';
 import { encodeBase32 } from '../encodings.ts';
 
@@ -13,5 +13,5 @@ export function spellQueryToken(secret: Uint8Array): string {
 
 /** Lower-case hex SHA-256 of the token in lower case, because resolvers change the case of names. */
 export function queryTokenDigest(token: string): string {
-  return createHash('sha256').update(token.toLowerCase(), 'latin1').digest('hex');
+  return hash('sha256', Buffer.from(token.toLowerCase(), 'latin1'), 'hex');
 }
