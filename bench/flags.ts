@@ -97,16 +97,17 @@ async function changes(server: Uqrp, token: string, write: (value: number) => Pr
     cacheMode: 'disabled',
   });
   await provider.initialize({ targetingKey: 'user' });
+  const seen = (): unknown => (provider.flagCache.live as { readonly value?: unknown } | undefined)?.value;
   await sleep(500);
   const times: number[] = [];
   for (let i = 0; i < writes; i++) {
     await write(i);
     const written = performance.now();
-    while (provider.flagCache.live?.value !== i) await sleep(1);
+    while (seen() !== i) await sleep(1);
     times.push(performance.now() - written);
     await sleep(PACE_MS);
   }
-  await provider.onClose();
+  await provider.onClose?.();
   print(row(['milliseconds', 'p50', 'p99', 'most', 'limit of p99']));
   print(row(['write to provider', quantile(times, 0.5), quantile(times, 0.99), Math.max(...times), '300']));
 }

@@ -34,7 +34,7 @@ function database() {
     away: (is: boolean): void => {
       isAway = is;
     },
-    remove(digest: string): void {
+    remove: (digest: string): void => {
       deleted.add(digest);
       end();
     },

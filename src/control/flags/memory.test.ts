@@ -74,9 +74,15 @@ apiScenarios('flags in memory', {
         return [status, text];
       };
       const known = [await ask(token), await ask(key.token), await ask(token, ALL_FLAGS)];
-      taken();
-      const again = [await ask(token), await ask(key.token), await ask(token, ALL_FLAGS)];
-      assert.deepEqual([again, taken()], [known, []]);
+      const again = async (): Promise<readonly string[]> => {
+        taken();
+        assert.deepEqual([await ask(token), await ask(key.token), await ask(token, ALL_FLAGS)], known);
+        return taken();
+      };
+      // On PostgreSQL the notice of a key that another test has deleted may come late.
+      let statements = await again();
+      for (let i = 0; i < 10 && statements.length > 0; i++) statements = await again();
+      assert.deepEqual(statements, []);
       away(true, world.now());
       for (const ms of [0, LIMITS.flagsWithoutStoreMs]) {
         world.advance(ms);
