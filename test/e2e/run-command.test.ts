@@ -308,6 +308,28 @@ describe('uqrp run', () => {
     assert.doesNotMatch(old.errors + plain.errors, /p4ss/);
   });
 
+  it('a namespace that is mistyped or gone: nothing starts, and the copy is gone', async () => {
+    const inNamespace = (name: string, ...options: string[]): Promise<Ended> =>
+      runCli(['run', '--namespace', name, ...options, '--', 'sh', '-c', 'echo started'], {
+        ...env,
+        UQRP_TOKEN: owner.token,
+      });
+    const [body, path] = [{ namespace: { name: 'passing' } }, '/namespaces'];
+    const { id } = (await owner.call('POST', path, body)).body as { id: string };
+    await put('a.env.passing.v1', 'one');
+    assert.equal((await shell('true')).code, 0);
+    const before = copies();
+    assert.equal((await inNamespace('passing')).out, 'started\n');
+    assert.equal(copies().length, before.length + 1);
+    await owner.call('DELETE', `/namespaces/${id}`);
+    for (const name of ['passing', 'nowhere']) {
+      const { code, out, errors } = await inNamespace(name);
+      assert.deepEqual([code, out, errors], [1, '', `UQRP_TOKEN reaches no namespace ${name}\n`]);
+    }
+    assert.deepEqual(copies(), before);
+    assert.equal((await inNamespace('passing', '--offline')).code, 1);
+  });
+
   for (const [how, expected] of [
     ['restart', 'start one term start two'],
     ['hup', 'start one hup'],

@@ -87,7 +87,7 @@ export async function runProgram(
   const environment = async (records: readonly ValueRecord[]): Promise<Variables> =>
     environmentOf(env, variablesOf(await openedRecords(opener, records), allowed), options);
 
-  const now = offline ? null : await firstValues(rest, read, copy);
+  const now = offline ? null : await firstValues(rest, read, copy, source.namespace);
   if (now !== null && opener !== null) await rememberTimes(opener, copy);
   const records = now?.records ?? (await keptValues(copy, { clock, maxAge }));
   const variables = await environment(records);
@@ -138,9 +138,14 @@ async function firstValues(
   rest: Rest,
   read: () => Promise<Values>,
   copy: ValuesCopy,
+  namespace: string,
 ): Promise<Values | null> {
   try {
-    return await read();
+    const values = await read();
+    if (values.records.length > 0 || (await rest.api.namespaces.find(namespace)) !== null) return values;
+    // A name that is mistyped, or a namespace that is gone, has no records either: a program would start without its values.
+    await copy.remove();
+    throw new InputError(`UQRP_TOKEN reaches no namespace ${namespace}`);
   } catch (error) {
     if (isRefusal(error)) await copy.remove();
     if (!isAway(error)) throw commandFault(error, rest.origin);
