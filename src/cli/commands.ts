@@ -134,6 +134,13 @@ export function addRecordCommands({ program, command, clock, json }: Builder): v
         'media type of the value (default: text/plain, of a file application/octet-stream)',
       ).conflicts(['encrypt', 'sign']),
     )
+    .addOption(
+      new Option(
+        '--plain',
+        'let DNS answers carry the text as it is (default: for a text that dig prints as it is)',
+      ).conflicts(['b64', 'encrypt', 'sign']),
+    )
+    .option('--b64', 'let DNS answers carry the value in Base64 (default: for everything else)')
     .option(
       '--ttl <seconds>',
       'hint in the answer for how long its reader may keep the value; not the TTL of the DNS record (default: 300)',

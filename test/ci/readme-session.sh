@@ -34,7 +34,7 @@ grep -q '^for _ in' session.sh || { echo 'README.md has no line that begins with
 bash -eu session.sh >session.out 2>session.err || { echo 'the session failed:'; cat session.out session.err; exit 1; }
 cat session.out
 
-world='v=svc1;s=ok;t=data;e=b64;f=text;ttl=300;d=aGVsbG8gd29ybGQ='
+world='v=svc1;s=ok;t=data;e=plain;f=text;ttl=300;d=hello world'
 value='v=svc1;s=ok;t=data;e=b64;f=text;ttl=300;d=aGVsbG8='
 demo=$(grep -cF "$world" session.out)
 again=$(grep -cx '  hello again' session.out)

@@ -105,10 +105,10 @@ function pruning({ prune = false }: ApplyOptions): { readonly prune: boolean } {
 
 /** The same record below another namespace. */
 function wantedIn(namespace: string, record: PresentRecord): WantedRecord {
-  const { key, data, contentType, ttlSeconds, isEncrypted = false } = record;
+  const { key, data, contentType, plain, ttlSeconds, isEncrypted = false } = record;
   const labels = key.split('.');
   labels[labels.length - 2] = namespace;
-  return { key: labels.join('.'), data, contentType, ttlSeconds, expiresIn: null, isEncrypted };
+  return { key: labels.join('.'), data, contentType, plain, ttlSeconds, expiresIn: null, isEncrypted };
 }
 
 /** Records of a page: 500 with the longest payloads have 2 MB. */
@@ -137,6 +137,7 @@ function presentOf(row: RecordResource, origin: string): PresentRecord {
     key: row.key,
     data: Buffer.from(octets),
     contentType: row.content_type,
+    plain: row.encoding === 'plain',
     ttlSeconds: row.ttl_seconds,
     expires: row.expires_at !== null,
     updatedAt: row.updated_at,

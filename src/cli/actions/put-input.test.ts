@@ -33,6 +33,25 @@ describe('the body of a put', () => {
     const data = Buffer.from([0, 255, 10]);
     assert.deepEqual(bodyOf({}, data), { data: 'AP8K', content_type: 'text/plain' });
   });
+
+  it('is in plain text where dig prints the text as it is, and where an option says so', () => {
+    const encoding = (text: string, options: PutOptions = {}) => bodyOf(options, Buffer.from(text)).encoding;
+    for (const text of ['', 'hello; world', 'a;b=c;d=e', "!#[]~ '", 'x'.repeat(211)]) {
+      assert.equal(encoding(text), 'plain', text);
+      assert.equal(encoding(text, { b64: true }), undefined);
+      assert.equal(encoding(text, { file: 'a' }), undefined);
+    }
+    for (const text of ['"', '\\', '\n', '\t', '\u007f', 'ü', 'x'.repeat(212)]) {
+      assert.equal(encoding(text), undefined, text);
+      assert.equal(encoding(text, { plain: true }), 'plain');
+      assert.equal(encoding(text, { plain: true, file: 'a' }), 'plain');
+    }
+    // The head has the format and the hint: `json` has the letters of `text`, `bin` one fewer.
+    assert.equal(encoding('x'.repeat(212), { type: 'a/b' }), 'plain');
+    assert.equal(encoding('x'.repeat(213), { type: 'a/b' }), undefined);
+    assert.equal(encoding('x'.repeat(213), { ttl: '5' }), 'plain');
+    assert.equal(encoding('x'.repeat(214), { ttl: '5' }), undefined);
+  });
 });
 
 describe('the octets of a put', () => {

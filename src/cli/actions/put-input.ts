@@ -3,6 +3,7 @@
 import { createReadStream } from 'node:fs';
 import { InputError, UsageError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
+import { contentFormat, FORMATS, isPlainInDig } from '../../protocol/query/envelope.ts';
 
 export interface PutOptions {
   /** The value is the content of this file; `-` is standard input. */
@@ -13,6 +14,10 @@ export interface PutOptions {
   readonly sign?: string;
   /** Media type of the value. */
   readonly type?: string;
+  /** Let DNS answers carry the value as it is. */
+  readonly plain?: boolean;
+  /** Let DNS answers carry the value in Base64. */
+  readonly b64?: boolean;
   /** Seconds, as text. */
   readonly ttl?: string;
   /** Time until the record is erased: `30s`, `5m`, `1h`, `7d`. */
@@ -33,14 +38,21 @@ export interface PutOptions {
   readonly wait?: string | true;
 }
 
-/** The fields of the record besides its key. @throws UsageError for a duration or a number that is none */
+/**
+ * The fields of the record besides its key. A text that `dig +short` prints as it is, is in plain text without an option.
+ * @throws UsageError for a duration or a number that is none
+ */
 export function putFields(data: Buffer, options: PutOptions) {
-  const { file, type, ttl, expires, expiresIn, expiresAt, encrypt, sign } = options;
+  const { file, type, ttl, expires, expiresIn, expiresAt, encrypt, sign, plain, b64 = false } = options;
   const isText = (file ?? encrypt ?? sign) === undefined;
+  const content_type = type ?? (isText ? 'text/plain' : 'application/octet-stream');
+  const ttl_seconds = ttl === undefined ? LIMITS.ttlSecondsDefault : seconds('--ttl', ttl);
+  const isReadable = isText && isPlainInDig(data, contentFormat(content_type, FORMATS), ttl_seconds);
   return {
     data: data.toString('base64'),
-    content_type: type ?? (isText ? 'text/plain' : 'application/octet-stream'),
-    ...(ttl !== undefined && { ttl_seconds: seconds('--ttl', ttl) }),
+    content_type,
+    ...((plain ?? (!b64 && isReadable)) && { encoding: 'plain' as const }),
+    ...(ttl !== undefined && { ttl_seconds }),
     ...(expires !== undefined && { expires_in: durationSeconds(expires) }),
     ...(expiresIn !== undefined && { expires_in: seconds('--expires-in', expiresIn) }),
     ...(expiresAt !== undefined && { expires_at: expiresAt }),

@@ -10,7 +10,7 @@ import { nameFromText, nameToText } from '../../protocol/dns/name.ts';
 import { rdataToText } from '../../protocol/dns/rdata/present.ts';
 import { txtValue } from '../../protocol/dns/rdata/rdata.ts';
 import { foldCase } from '../../protocol/names/labels.ts';
-import { parseEnvelope } from '../../protocol/query/envelope.ts';
+import { type ParsedEnvelope, parseEnvelope } from '../../protocol/query/envelope.ts';
 import { commandConfig } from '../context.ts';
 import { EXIT, escapeControls, print } from '../output.ts';
 
@@ -129,11 +129,21 @@ function describe(reply: Message): Described {
         ttl: rr.ttl,
         type: rrtypeName(rr.type),
         data: rdataToText(rr.type, rr.rdata),
-        envelope: envelope === null ? null : Object.fromEntries(envelope.fields),
-        payload: envelope?.data ? Buffer.from(envelope.data).toString('utf8') : null,
+        envelope: envelope === null ? null : fieldsOf(envelope),
+        payload: payloadText(envelope),
       };
     }),
   };
+}
+
+function payloadText(envelope: ParsedEnvelope | null): string | null {
+  return envelope?.data ? Buffer.from(envelope.data).toString('utf8') : null;
+}
+
+/** Plain text as letters, and not as octets. */
+function fieldsOf(envelope: ParsedEnvelope): Readonly<Record<string, string>> {
+  const text = envelope.fields.get('e') === 'plain' ? payloadText(envelope) : null;
+  return { ...Object.fromEntries(envelope.fields), ...(text !== null && { d: text }) };
 }
 
 interface RenderOptions {

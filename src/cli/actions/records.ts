@@ -25,6 +25,9 @@ import { aboutOneItem, type PutOptions, putData, putFields, waitSeconds } from '
 
 type Deps = CliContext['deps'];
 
+/** What a server of an earlier release says, which answers everything in Base64. */
+const NO_ENCODING = 'encoding is not a known field';
+
 /**
  * Stores text or a file as a record, or replaces the record with this key, by the rules of the REST API: over REST with
  * UQRP_TOKEN, else in the store. An option that only the store has (an account, --public-read) wins over the variable.
@@ -56,7 +59,13 @@ export async function putRecord(
   const onWritten = (place: string): void => {
     seq = place;
   };
-  const { id, key: name } = await rest.write((api) => api.records.put(key, record, { onWritten }));
+  const write = (fields: typeof record) => rest.write((api) => api.records.put(key, fields, { onWritten }));
+  const { id, key: name } = await write(record).catch((error: unknown) => {
+    const isOlder = error instanceof InputError && error.message === NO_ENCODING;
+    if (!isOlder || options.plain === true) throw error;
+    const { encoding: _, ...older } = record;
+    return write(older);
+  });
   const stored = { id, key: name, bytes: data.length };
   if (wait === null) return print(json ? JSON.stringify(stored) : storedLine(stored));
   if (!json) print(storedLine(stored));

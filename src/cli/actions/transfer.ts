@@ -116,10 +116,11 @@ async function tellImport(clock: Clock, name: string, file: string, json: boolea
         if (faults.length < FAULTS_SHOWN) faults.push(read);
         continue;
       }
-      const { key, data, content_type, ttl_seconds, expires_at } = read;
+      const { key, data, content_type, encoding, ttl_seconds, expires_at } = read;
       const digest = digestOf({
         data: data.toString('base64'),
         content_type,
+        ...(encoding !== null && { encoding }),
         ttl_seconds,
         expires_at: formatTimeOrNull(expires_at),
       });
@@ -143,8 +144,9 @@ async function tellImport(clock: Clock, name: string, file: string, json: boolea
 const FAULTS_SHOWN = 20;
 
 /** The values of a record, in few octets: a namespace may have a million. */
-function digestOf({ data, content_type, ttl_seconds, expires_at }: Omit<ExportedRecord, 'key'>): string {
-  const text = JSON.stringify([data, content_type, ttl_seconds, expires_at]);
+function digestOf(record: Omit<ExportedRecord, 'key'>): string {
+  const { data, content_type, encoding, ttl_seconds, expires_at } = record;
+  const text = JSON.stringify([data, content_type, encoding, ttl_seconds, expires_at]);
   return createHash('sha256').update(text).digest('base64');
 }
 

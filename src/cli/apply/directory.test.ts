@@ -58,31 +58,47 @@ describe('a directory of records', () => {
           types: { '.txt': 'text/markdown' },
           settings: {
             'x.flags.shop.v2': { ttl_seconds: 5, expires_in: 9 },
-            'b64.blobs.shop.v1': { encoding: 'base64' },
+            'b64.blobs.shop.v1': { encoding: 'base64', plain: false },
+            'greeting.shop.v1': { plain: true },
           },
         }),
       },
       (dir) => readDirectory(dir, undefined, 8),
     );
     assert.equal(read.namespace, 'shop');
-    const plain = { ttlSeconds: 60, expiresIn: null };
+    const settings = { ttlSeconds: 60, expiresIn: null, plain: null };
     assert.deepEqual(Object.fromEntries(read.records.map(({ key, ...rest }) => [key, rest])), {
       'dark-mode.flags.shop.v1': {
         data: Buffer.from('{"on": true}\n'),
         contentType: 'application/json',
-        ...plain,
+        ...settings,
       },
       'x.flags.shop.v2': {
         data: Buffer.from('two'),
         contentType: 'text/markdown',
         ttlSeconds: 5,
         expiresIn: 9,
+        plain: null,
       },
-      'greeting.shop.v1': { data: Buffer.from('hello'), contentType: 'text/markdown', ...plain },
-      'a.b.flags.shop.v1': { data: octets, contentType: 'application/octet-stream', ...plain },
-      'readme.flags.shop.v1': { data: Buffer.from('x'), contentType: 'application/octet-stream', ...plain },
-      'odd.flags.shop.v1': { data: Buffer.from('x'), contentType: 'application/octet-stream', ...plain },
-      'b64.blobs.shop.v1': { data: Buffer.from([0, 255, 10]), contentType: 'text/markdown', ...plain },
+      'greeting.shop.v1': {
+        data: Buffer.from('hello'),
+        contentType: 'text/markdown',
+        ...settings,
+        plain: true,
+      },
+      'a.b.flags.shop.v1': { data: octets, contentType: 'application/octet-stream', ...settings },
+      'readme.flags.shop.v1': {
+        data: Buffer.from('x'),
+        contentType: 'application/octet-stream',
+        ...settings,
+      },
+      'odd.flags.shop.v1': { data: Buffer.from('x'), contentType: 'application/octet-stream', ...settings },
+      'b64.blobs.shop.v1': {
+        data: Buffer.from([0, 255, 10]),
+        contentType: 'text/markdown',
+        ...settings,
+        plain: false,
+      },
     });
   });
 
@@ -95,6 +111,13 @@ describe('a directory of records', () => {
       faultsOf({ 'flags/a.txt': Buffer.alloc(LIMITS.recordData + 1) }),
       `flags/a.txt has ${LIMITS.recordData + 1} bytes, and a record at most ${LIMITS.recordData}`,
     );
+    const settings = (key: string, own: object) =>
+      JSON.stringify({ namespace: 'shop', settings: { [key]: own } });
+    assert.equal(
+      faultsOf({ 'a.txt': 'a\n', 'uqrp.json': settings('a.shop.v1', { plain: true }) }),
+      'a.txt has octets that plain text cannot have',
+    );
+    assert.match(faultsOf({ 'uqrp.json': settings('a.shop.v1', { plain: 1 }) }), /plain true or false/);
     assert.match(faultsOf({ 'flags/a_b.txt': '' }), /^flags\/a_b\.txt: its key a_b\.flags\.shop\.v1 /);
     assert.match(faultsOf({ 'flags@2/a.txt': '' }), /^flags@2\/a\.txt: its key a\.flags\.shop\.2 /);
     assert.equal(faultsOf({ 'a/b/c.txt': '' }), 'a/b is no file');
@@ -104,7 +127,7 @@ describe('a directory of records', () => {
     );
     assert.equal(
       faultsOf({ 'uqrp.json': '{"settings": {"a.shop.v1": {"ttl_seconds": -1}}, "more": 1}', 'a.txt': '' }),
-      'uqrp.json: more is not a known field\nuqrp.json: settings of a.shop.v1 may have ttl_seconds, expires_in, and encoding "base64"',
+      'uqrp.json: more is not a known field\nuqrp.json: settings of a.shop.v1 may have ttl_seconds, expires_in, plain true or false, and encoding "base64"',
     );
     assert.equal(
       faultsOf({ 'uqrp.json': '{"settings": {"b.shop.v1": {}}}', 'a.txt': '' }),

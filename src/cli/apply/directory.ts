@@ -7,6 +7,7 @@ import { LIMITS } from '../../base/limits.ts';
 import { decodeBase64 } from '../../protocol/encodings.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/input/fields.ts';
 import { parseRecordKey } from '../../protocol/names/record-key.ts';
+import { isPlainText } from '../../protocol/query/envelope.ts';
 import type { WantedRecord } from './plan.ts';
 
 const SETTINGS_FILE = 'uqrp.json';
@@ -27,6 +28,8 @@ interface KeySettings {
   readonly expires_in?: number;
   /** `base64`: the file holds Base64 of the octets. */
   readonly encoding?: 'base64';
+  /** Whether DNS answers carry the data in plain text. */
+  readonly plain?: boolean;
 }
 
 interface Settings {
@@ -143,10 +146,12 @@ function recordOf(
   if (data === null) return 'is not strict Base64';
   if (data.length > LIMITS.recordData)
     return `has ${data.length} bytes, and a record at most ${LIMITS.recordData}`;
+  if (own.plain === true && !isPlainText(data)) return 'has octets that plain text cannot have';
   const ending = /\.([^./]+)$/.exec(path)?.[1]?.toLowerCase() ?? '';
   return {
     key,
     data: Buffer.from(data),
+    plain: own.plain ?? null,
     contentType: typeIn(types, ending) ?? typeIn(TYPES, ending) ?? DEFAULT_TYPE,
     ttlSeconds: own.ttl_seconds ?? ttlSeconds,
     expiresIn: own.expires_in ?? null,
@@ -217,14 +222,18 @@ function settingsOf(settings: unknown, path: string, faults: string[]): Settings
     return {};
   }
   for (const [key, own] of Object.entries(settings)) {
-    const { ttl_seconds: ttl, expires_in: expires, encoding, ...rest } = isJsonObject(own) ? own : { own };
+    const members = isJsonObject(own) ? own : { own };
+    const { ttl_seconds: ttl, expires_in: expires, encoding, plain, ...rest } = members;
     const isGood =
       Object.keys(rest).length === 0 &&
       (ttl === undefined || isCount(ttl)) &&
       (expires === undefined || isCount(expires)) &&
-      (encoding === undefined || encoding === 'base64');
+      (encoding === undefined || encoding === 'base64') &&
+      (plain === undefined || typeof plain === 'boolean');
     if (!isGood)
-      faults.push(`${path}: settings of ${key} may have ttl_seconds, expires_in, and encoding "base64"`);
+      faults.push(
+        `${path}: settings of ${key} may have ttl_seconds, expires_in, plain true or false, and encoding "base64"`,
+      );
   }
   return Object.fromEntries(
     Object.entries(settings).map(([key, own]) => [key.toLowerCase(), own as KeySettings]),

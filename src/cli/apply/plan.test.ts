@@ -25,14 +25,14 @@ const value = fc.record({
 });
 const wanted: fc.Arbitrary<WantedRecord[]> = fc.uniqueArray(
   fc
-    .tuple(key, value, fc.constantFrom(null, 60))
-    .map(([name, rest, expiresIn]) => ({ key: name, ...rest, expiresIn })),
+    .tuple(key, value, fc.constantFrom(null, 60), fc.constantFrom(null, false, true))
+    .map(([name, rest, expiresIn, plain]) => ({ key: name, ...rest, plain, expiresIn })),
   { selector: (one) => one.key },
 );
 const present: fc.Arbitrary<PresentRecord[]> = fc.uniqueArray(
   fc
-    .tuple(key, value, fc.boolean())
-    .map(([name, rest, expires]) => ({ key: name, ...rest, expires, updatedAt: `at-${name}` })),
+    .tuple(key, value, fc.boolean(), fc.boolean())
+    .map(([name, rest, plain, expires]) => ({ key: name, ...rest, plain, expires, updatedAt: `at-${name}` })),
   { selector: (one) => one.key },
 );
 
@@ -56,6 +56,7 @@ function carriedOut(
       key: item.key,
       data: Buffer.from(item.data, 'base64'),
       contentType: item.content_type,
+      plain: item.encoding === 'plain',
       ttlSeconds: item.ttl_seconds,
       expires: item.expires_in !== undefined,
       updatedAt: 'now',
@@ -72,9 +73,10 @@ describe('a plan', () => {
         const after = carriedOut(have, bulkOf(plan.steps));
         for (const record of want) {
           const got = after.get(record.key)!;
+          const plain = record.plain ?? have.some((old) => old.key === record.key && old.plain);
           assert.deepEqual(
-            [got.data, got.contentType, got.ttlSeconds, got.expires],
-            [record.data, record.contentType, record.ttlSeconds, record.expiresIn !== null],
+            [got.data, got.contentType, got.plain, got.ttlSeconds, got.expires],
+            [record.data, record.contentType, plain, record.ttlSeconds, record.expiresIn !== null],
           );
         }
         const groups = new Set(want.map((record) => record.key.split('.').slice(1).join('.')));
@@ -96,10 +98,12 @@ describe('a plan', () => {
       key: `${name}.flags.shop.v1`,
       data: Buffer.alloc(size),
       ...settings,
+      plain: null,
       expiresIn: null,
     });
     const stored = (name: string, size: number): PresentRecord => ({
       ...record(name, size),
+      plain: false,
       expires: false,
       updatedAt: 'at',
     });
@@ -125,12 +129,34 @@ describe('a plan', () => {
     assert.deepEqual(plan.steps.map(settingsLines), [[], [], [], ['ttl_seconds 300 -> 5']]);
   });
 
+  it('keeps plain text where the settings say nothing, as long as the data may have it', () => {
+    const of = (text: string, plain: boolean | null): WantedRecord => {
+      const rest = { contentType: 'text/plain', ttlSeconds: 300, expiresIn: null };
+      return { key: 'a.shop.v1', data: Buffer.from(text), plain, ...rest };
+    };
+    const have = (text: string, plain: boolean) => [
+      { ...of(text, null), plain, expires: false, updatedAt: 'at' },
+    ];
+    const written = (want: WantedRecord, present: PresentRecord[]): (string | undefined)[] =>
+      bulkOf(planOf([want], present, { prune: false }).steps).put.map(({ encoding }) => encoding);
+    assert.deepEqual(written(of('a', null), []), [undefined]);
+    assert.deepEqual(written(of('a', true), []), ['plain']);
+    assert.deepEqual(written(of('a', null), have('a', true)), []);
+    assert.deepEqual(written(of('b', null), have('a', true)), ['plain']);
+    assert.deepEqual(written(of('b\n', null), have('a', true)), [undefined]);
+    assert.deepEqual(written(of('a', false), have('a', true)), [undefined]);
+    assert.deepEqual(written({ ...of('b', null), isEncrypted: true }, have('a', true)), [undefined]);
+    const [step] = planOf([of('a', true)], have('a', false), { prune: false }).steps;
+    assert.deepEqual(settingsLines(step!), ['encoding b64 -> plain']);
+  });
+
   it('deletes ten, or a fifth, without consent, and never more than was allowed', () => {
     const have = (count: number): PresentRecord[] =>
       Array.from({ length: count }, (_, i) => ({
         key: `k${i}.flags.shop.v1`,
         data: Buffer.alloc(0),
         contentType: 'text/plain',
+        plain: false,
         ttlSeconds: 300,
         expires: false,
         updatedAt: 'at',

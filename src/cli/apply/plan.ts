@@ -1,10 +1,14 @@
 import { LIMITS } from '../../base/limits.ts';
+import { isPlainText } from '../../protocol/query/envelope.ts';
+
 /** What must change so that a namespace holds the wanted records. Pure: it reads and writes nothing. */
 
 export interface WantedRecord {
   readonly key: string;
   readonly data: Buffer;
   readonly contentType: string;
+  /** Whether DNS answers carry it in plain text; null: as they do now, and else in Base64. */
+  readonly plain: boolean | null;
   readonly ttlSeconds: number;
   /** Seconds from the write on; null: it never expires. */
   readonly expiresIn: number | null;
@@ -16,6 +20,7 @@ export interface PresentRecord {
   readonly key: string;
   readonly data: Buffer;
   readonly contentType: string;
+  readonly plain: boolean;
   readonly ttlSeconds: number;
   readonly expires: boolean;
   /** As the API wrote it: the condition of the write. Null where the store is written directly. */
@@ -81,12 +86,18 @@ function groupOf(key: string): string {
   return key.split('.').slice(-3).join('.');
 }
 
+/** Where the settings say nothing it stays as it is, as long as the data may be plain text. An encrypted value never is. */
+function isPlain({ plain, data, isEncrypted }: WantedRecord, present: PresentRecord | null): boolean {
+  return isEncrypted !== true && (plain ?? (present?.plain === true && isPlainText(data)));
+}
+
 /** An expiry that both have counts as the same: the stored one is a time, the wanted one a span. */
 function isSame(wanted: WantedRecord, present: PresentRecord): boolean {
   return (
     wanted.data.equals(present.data) &&
     (wanted.isEncrypted ?? false) === (present.isEncrypted ?? false) &&
     wanted.contentType === present.contentType &&
+    isPlain(wanted, present) === present.plain &&
     wanted.ttlSeconds === present.ttlSeconds &&
     (wanted.expiresIn !== null) === present.expires
   );
@@ -113,6 +124,8 @@ function sizes(step: Step): string {
   return `${after} bytes, other settings`;
 }
 
+const encodingOf = (plain: boolean): string => (plain ? 'plain' : 'b64');
+
 /** How the settings of a changed record differ. */
 export function settingsLines(step: Step): readonly string[] {
   if (step.kind !== 'changed') return [];
@@ -125,6 +138,7 @@ export function settingsLines(step: Step): readonly string[] {
   return [
     ...differing('', form(present), form(wanted)),
     ...differing('content_type ', present.contentType, wanted.contentType),
+    ...differing('encoding ', encodingOf(present.plain), encodingOf(isPlain(wanted, present))),
     ...differing('ttl_seconds ', present.ttlSeconds, wanted.ttlSeconds),
     ...differing('', expiry(present.expires), expiry(wanted.expiresIn !== null)),
   ];
@@ -166,6 +180,9 @@ export function bulkOf(steps: readonly Step[]) {
               key: step.key,
               data: step.wanted.data.toString('base64'),
               content_type: step.wanted.contentType,
+              ...(isPlain(step.wanted, step.kind === 'new' ? null : step.present) && {
+                encoding: 'plain' as const,
+              }),
               ttl_seconds: step.wanted.ttlSeconds,
               ...(step.wanted.expiresIn !== null && { expires_in: step.wanted.expiresIn }),
               if_updated_at: step.kind === 'new' ? null : step.present.updatedAt,

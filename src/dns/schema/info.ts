@@ -1,5 +1,5 @@
-import { ENVELOPE_VERSION } from '../../base/brand.ts';
 import { LIMITS } from '../../base/limits.ts';
+import { envelopeHead } from '../../protocol/query/envelope.ts';
 import { FOREVER, type Outcome } from '../../protocol/query/outcome.ts';
 
 /** Of the record and of the envelope's hint, seconds. */
@@ -17,7 +17,7 @@ export function infoOutcome(value: object): Outcome {
 
 /** The envelope of a text in printable ASCII. */
 export function plainText(format: 'json' | 'text', value: string): string {
-  return `v=${ENVELOPE_VERSION};s=ok;t=data;e=plain;f=${format};ttl=${INFO_TTL};d=${value}`;
+  return `${envelopeHead('plain', format, INFO_TTL)}${value}`;
 }
 
 export function plainOutcome(format: 'json' | 'text', value: string): Outcome {

@@ -1,5 +1,5 @@
 import { ENVELOPE_VERSION } from '../../base/brand.ts';
-import { decodeBase64 } from '../encodings.ts';
+import { decodeBase64, latin1Of } from '../encodings.ts';
 
 /** Envelope error codes and their fixed texts. E014 is reserved and never sent. */
 export const ENVELOPE_ERRORS = {
@@ -78,6 +78,17 @@ export function isPlainText(octets: Uint8Array): boolean {
   } catch {
     return false;
   }
+}
+
+/** Octets of the longest string of a TXT record (RFC 1035 §3.3.14). */
+const STRING_OCTETS = 255;
+/** What dig prints as it is: printable ASCII but `"` and `\`. */
+const UNESCAPED = /^[ !#-[\]-~]*$/;
+
+/** Whether `dig +short` prints the plain text as it is: no octet with a backslash, and head and text in one string. */
+export function isPlainInDig(octets: Uint8Array, format: string, ttlSeconds: number): boolean {
+  const room = STRING_OCTETS - envelopeHead('plain', format, ttlSeconds).length;
+  return octets.length <= room && UNESCAPED.test(latin1Of(octets));
 }
 
 /** The text is fixed: it never contains the name or the token. */

@@ -72,7 +72,11 @@ export function snippetsOf(
     },
     {
       name: 'shell',
-      code: `${note}dig ${from} +short ${type} ${quoted} | sed 's/" "//g; s/^"//; s/"$//; s/.*;d=//' | base64 -d`,
+      code: `${note}answer=$(dig ${from} +short ${type} ${quoted} | sed 's/" "//g; s/^"//; s/"$//')
+case $\{answer%%;d=*} in
+*';e=plain;'*) printf '%s\\n' "$\{answer#*;d=}" ;;
+*) printf %s "$\{answer#*;d=}" | base64 -d ;;
+esac`,
     },
   ];
 }
