@@ -323,6 +323,11 @@ describe('the commands that encrypt and sign', () => {
     assert.equal(await apply('--check'), '0 changed, 0 new, 0 to delete, 2 unchanged\n');
     assert.equal(await apply(), '0 changed, 0 new, 0 to delete, 2 unchanged\n');
     assert.ok(first.equals(await stored('db.env.live.v1')));
+    const forgotten = await run(['apply', config, '--dry-run']);
+    assert.match(
+      forgotten.errors,
+      /^warning: db\.env\.live\.v1 is encrypted or signed, and this value is not: give --encrypt$/m,
+    );
     writeFileSync(join(config, 'env/db.txt'), 'two\n');
     assert.match(await apply('--diff'), /^~ db\.env\.live\.v1 {3}4 -> 4 bytes\n {2}- one\n {2}\+ two\n/);
     await apply();

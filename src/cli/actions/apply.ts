@@ -80,9 +80,7 @@ export async function promoteNamespace(
   const present = (await presentRecords(rest, source, keys, resource)).filter(({ expires }) => !expires);
   const bound = present.filter((record) => record.isEncrypted !== true && isBoundToKey(record));
   for (const { key } of bound)
-    process.stderr.write(
-      `warning: ${key} is encrypted or signed for its own key: no reader accepts the copy\n`,
-    );
+    warn(`${key} is encrypted or signed for its own key: no reader accepts the copy`);
   const wanted = present.map((record) => wantedIn(target, record));
   const plan = planOf(wanted, await presentRecords(rest, target, keys, resource), pruning(options));
   await carryOut(rest, plan, keys, options, json);
@@ -153,6 +151,12 @@ async function carryOut(
 ): Promise<void> {
   const isDry = [options.dryRun, options.diff, options.check].includes(true);
   const excess = tooManyDeletions(plan, maxDeletes(options.maxDeletes));
+  for (const step of plan.steps) {
+    if (keys !== null || step.kind !== 'changed' || !isBoundToKey(step.present)) continue;
+    // A forgotten option must not publish a password.
+    if (!isBoundToKey(step.wanted))
+      warn(`${step.key} is encrypted or signed, and this value is not: give --encrypt`);
+  }
   if (json) print(JSON.stringify(planJson(plan)));
   else
     for (const line of planLines(plan, options.diff === true ? stepDiff : undefined))
@@ -172,6 +176,10 @@ async function carryOut(
     }
   }
   if (!json && plan.steps.length > 0) print(doneLine(plan));
+}
+
+function warn(text: string): void {
+  process.stderr.write(`warning: ${escapeControls(text)}\n`);
 }
 
 /** @throws UsageError */

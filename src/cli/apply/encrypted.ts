@@ -61,7 +61,7 @@ export function encryptedSteps(
   );
 }
 
-/** Whether a value of another record's key seems encrypted or signed: no reader would accept it. */
-export function isBoundToKey({ data, contentType }: PresentRecord): boolean {
+/** Whether a value seems encrypted or signed for a record's key: under another key no reader would accept it. */
+export function isBoundToKey({ data, contentType }: Pick<PresentRecord, 'data' | 'contentType'>): boolean {
   return contentType === TYPE && envelopeTime(data) !== null;
 }
