@@ -60,6 +60,8 @@ describe('a directory of records', () => {
             'x.flags.shop.v2': { ttl_seconds: 5, expires_in: 9 },
             'b64.blobs.shop.v1': { encoding: 'base64', plain: false },
             'greeting.shop.v1': { plain: true },
+            'odd.flags.shop.v1': { encoding: 'plain' },
+            'readme.flags.shop.v1': { encoding: 'b64' },
           },
         }),
       },
@@ -91,8 +93,14 @@ describe('a directory of records', () => {
         data: Buffer.from('x'),
         contentType: 'application/octet-stream',
         ...settings,
+        plain: false,
       },
-      'odd.flags.shop.v1': { data: Buffer.from('x'), contentType: 'application/octet-stream', ...settings },
+      'odd.flags.shop.v1': {
+        data: Buffer.from('x'),
+        contentType: 'application/octet-stream',
+        ...settings,
+        plain: true,
+      },
       'b64.blobs.shop.v1': {
         data: Buffer.from([0, 255, 10]),
         contentType: 'text/markdown',
@@ -111,13 +119,19 @@ describe('a directory of records', () => {
       faultsOf({ 'flags/a.txt': Buffer.alloc(LIMITS.recordData + 1) }),
       `flags/a.txt has ${LIMITS.recordData + 1} bytes, and a record at most ${LIMITS.recordData}`,
     );
-    const settings = (key: string, own: object) =>
+    const settings = (key: string, own: unknown) =>
       JSON.stringify({ namespace: 'shop', settings: { [key]: own } });
     assert.equal(
       faultsOf({ 'a.txt': 'a\n', 'uqrp.json': settings('a.shop.v1', { plain: true }) }),
       'a.txt has octets that plain text cannot have',
     );
-    assert.match(faultsOf({ 'uqrp.json': settings('a.shop.v1', { plain: 1 }) }), /plain true or false/);
+    for (const own of [null, 5, { plain: 1 }, { encoding: 'hex' }, { encoding: 'plain', plain: true }]) {
+      assert.match(faultsOf({ 'uqrp.json': settings('a.shop.v1', own) }), /plain true or false/);
+    }
+    assert.equal(
+      faultsOf({ 'a.txt': 'a\n', 'uqrp.json': settings('a.shop.v1', { encoding: 'plain' }) }),
+      'a.txt has octets that plain text cannot have',
+    );
     assert.match(faultsOf({ 'flags/a_b.txt': '' }), /^flags\/a_b\.txt: its key a_b\.flags\.shop\.v1 /);
     assert.match(faultsOf({ 'flags@2/a.txt': '' }), /^flags@2\/a\.txt: its key a\.flags\.shop\.2 /);
     assert.equal(faultsOf({ 'a/b/c.txt': '' }), 'a/b is no file');
@@ -127,7 +141,7 @@ describe('a directory of records', () => {
     );
     assert.equal(
       faultsOf({ 'uqrp.json': '{"settings": {"a.shop.v1": {"ttl_seconds": -1}}, "more": 1}', 'a.txt': '' }),
-      'uqrp.json: more is not a known field\nuqrp.json: settings of a.shop.v1 may have ttl_seconds, expires_in, plain true or false, and encoding "base64"',
+      'uqrp.json: more is not a known field\nuqrp.json: settings of a.shop.v1 may have ttl_seconds, expires_in, plain true or false, and encoding "base64", "plain" or "b64"',
     );
     assert.equal(
       faultsOf({ 'uqrp.json': '{"settings": {"b.shop.v1": {}}}', 'a.txt': '' }),

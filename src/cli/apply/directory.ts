@@ -228,16 +228,28 @@ function settingsOf(settings: unknown, path: string, faults: string[]): Settings
       Object.keys(rest).length === 0 &&
       (ttl === undefined || isCount(ttl)) &&
       (expires === undefined || isCount(expires)) &&
-      (encoding === undefined || encoding === 'base64') &&
+      (encoding === undefined || encoding === 'base64' || (isEncoding(encoding) && plain === undefined)) &&
       (plain === undefined || typeof plain === 'boolean');
     if (!isGood)
       faults.push(
-        `${path}: settings of ${key} may have ttl_seconds, expires_in, plain true or false, and encoding "base64"`,
+        `${path}: settings of ${key} may have ttl_seconds, expires_in, plain true or false, and encoding "base64", "plain" or "b64"`,
       );
   }
   return Object.fromEntries(
-    Object.entries(settings).map(([key, own]) => [key.toLowerCase(), own as KeySettings]),
+    Object.entries(settings).map(([key, own]) => [
+      key.toLowerCase(),
+      isJsonObject(own) ? keySettings(own) : {},
+    ]),
   );
+}
+
+/** The API's names of encodings. They say the same as `plain`. */
+const isEncoding = (encoding: unknown): boolean => encoding === 'plain' || encoding === 'b64';
+
+function keySettings({ encoding, ...own }: JsonObject): KeySettings {
+  return (
+    isEncoding(encoding) ? { ...own, plain: encoding === 'plain' } : { ...own, encoding }
+  ) as KeySettings;
 }
 
 function isCount(value: unknown): boolean {
