@@ -180,8 +180,7 @@ async function keptValues(copy: ValuesCopy, { clock, maxAge }: KeptUse): Promise
   const now = clock();
   // A clock that was set back makes no copy older.
   const age = Math.max(0, now - known.saved);
-  if (age > maxAge)
-    throw new InputError(`the copy is ${ageText(age)} old, which is too old: --max-age allows it`);
+  if (age > maxAge) throw new InputError(`the copy is ${ageText(age)} old, older than --max-age`);
   say(`values of ${timeText(known.saved, now)}, ${ageText(age)} old`);
   return known.records;
 }
