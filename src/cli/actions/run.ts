@@ -7,7 +7,7 @@ import {
   TimeoutError,
   type Uqrp,
 } from '../../../sdk/src/uqrp-sdk.ts';
-import { AppError, InputError, UsageError } from '../../base/errors.ts';
+import { InputError, UsageError } from '../../base/errors.ts';
 import { backoffMs } from '../../base/lifecycle/loop.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Clock } from '../../base/time.ts';
@@ -15,7 +15,7 @@ import { type Environment, readEnvironment } from '../../ops/config/env.ts';
 import { contentFormat, envelopeHead, FORMATS } from '../../protocol/query/envelope.ts';
 import { commandConfig } from '../context.ts';
 import { type OpenerOptions, openerOf } from '../key-files.ts';
-import { goOnWithoutReader } from '../output.ts';
+import { escapeControls, goOnWithoutReader } from '../output.ts';
 import { commandFault, openRest, type Rest } from '../rest.ts';
 import { type RunningProgram, startProgram, type Variables } from '../run/program.ts';
 import { countValues, openedRecords, type ValueRecord, variablesOf } from '../run/values.ts';
@@ -87,7 +87,7 @@ export async function runProgram(
   const environment = async (records: readonly ValueRecord[]): Promise<Variables> =>
     environmentOf(env, variablesOf(await openedRecords(opener, records), allowed), options);
 
-  const now = offline ? null : await firstValues(rest, read, copy, source.namespace);
+  const now = offline ? null : await firstValues(rest, read, copy);
   if (now !== null && opener !== null) await rememberTimes(opener, copy);
   const records = now?.records ?? (await keptValues(copy, { clock, maxAge }));
   const variables = await environment(records);
@@ -138,14 +138,9 @@ async function firstValues(
   rest: Rest,
   read: () => Promise<Values>,
   copy: ValuesCopy,
-  namespace: string,
 ): Promise<Values | null> {
   try {
-    const values = await read();
-    if (values.records.length > 0 || (await rest.api.namespaces.find(namespace)) !== null) return values;
-    // A name that is mistyped, or a namespace that is gone, has no records either: a program would start without its values.
-    await copy.remove();
-    throw new InputError(`UQRP_TOKEN reaches no namespace ${namespace}`);
+    return await read();
   } catch (error) {
     if (isRefusal(error)) await copy.remove();
     if (!isAway(error)) throw commandFault(error, rest.origin);
@@ -154,8 +149,12 @@ async function firstValues(
   }
 }
 
+/** The token reaches no such namespace, or may not read it. */
+class NoReach extends InputError {}
+
 /** The server refuses this credential, now and later. */
 function isRefusal(error: unknown): boolean {
+  if (error instanceof NoReach) return true;
   return error instanceof ApiError && (error.status === 401 || error.status === 403);
 }
 
@@ -215,7 +214,7 @@ function nameOf({ namespace, resource }: Source): string {
   return resource === undefined ? namespace : `${resource}.${namespace}`;
 }
 
-/** @throws errors of the SDK; InputError for too many octets, or a token that may not read */
+/** @throws errors of the SDK; NoReach; InputError for too many octets */
 async function readValues(api: Uqrp, source: Source, withCursor: boolean): Promise<Values> {
   // The place before the records: a change between the two is not missed.
   const patience = { timeout: PATIENCE_MS };
@@ -232,11 +231,14 @@ async function readValues(api: Uqrp, source: Source, withCursor: boolean): Promi
     }
     countValues(records);
   }
+  // A mistyped namespace, or one that is gone, has no records either: a program would start without its values.
+  if (records.length === 0 && (await api.namespaces.find(namespace, patience)) === null)
+    throw new NoReach(`UQRP_TOKEN reaches no namespace ${escapeControls(namespace)}`);
   return { records, kept, cursor };
 }
 
 function valuesOf({ key, data, content_type, ttl_seconds }: RecordResource): [ValueRecord, KeptRecord] {
-  if (data === undefined) throw new InputError('UQRP_TOKEN may not read: the records came without data');
+  if (data === undefined) throw new NoReach('UQRP_TOKEN may not read: the records came without data');
   const envelope = envelopeHead('b64', contentFormat(content_type, FORMATS), ttl_seconds) + data;
   return [
     { key, data: Buffer.from(data, 'base64') },
@@ -317,8 +319,8 @@ async function takeNew({ records, kept }: Values, take: Following['take'], copy:
     await take(records);
     copy.save(kept);
   } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    say(`the program keeps its values: ${error.messages.join('\n')}`);
+    if (!(error instanceof InputError)) throw error;
+    say(`the program keeps its values: ${error.message}`);
   }
 }
 
