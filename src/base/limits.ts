@@ -61,7 +61,7 @@ export const LIMITS = {
   discardedBody: 8_388_608, // announced length of a refused body that is still read: else a proxy may lose the answer
   listingPage: 65_536, // JSON of one batch: what a listing holds while its client does not read
   httpPipeline: 16, // requests of one HTTP/1.1 connection at a time; the next one ends the connection
-  restConnections: 1024, // above it the network with the most gives way, or the new one is closed
+  restConnections: 2048, // above it the network with the most gives way, or the new one is closed
   restQueries: 256, // DNS queries on the REST port in work at once; `restQueriesPerAddress`: of one address
   restQueriesPerAddress: 32,
   healthAnswerMs: 250, // that `/readyz` on UQRP_METRICS waits for the main thread; then it says what was last known

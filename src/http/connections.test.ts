@@ -82,7 +82,7 @@ describe('connections of the API', () => {
     while ((await count()) > 0) await new Promise((resolve) => setImmediate(resolve));
   }
 
-  test('the 1,024th is served and closes none; clients with slow headers are closed in their time', {
+  test('the 2,048th is served and closes none; clients with slow headers are closed in their time', {
     timeout: 120_000,
   }, async () => {
     const { server } = world.app;

@@ -38,7 +38,6 @@ interface Entry {
   readonly stop: () => void;
   /** Of the log, when it was followed. */
   readonly epoch: string | null;
-  readonly from: number;
   /** When the query tokens expire that were asked for, by digest. */
   readonly tokens: Map<string, number>;
   /** Grows with each revocation, which forgets all of them. */
@@ -211,14 +210,14 @@ export function openFlagSource(deps: FlagSourceDeps): FlagSource {
       flags: new FlagSet(),
       stop,
       epoch: changeReader.epoch(),
-      from,
       tokens: new Map(),
       revocations: 0,
       dirty: new Set(),
       mustLoad: true,
       mustLook: true,
       change: null,
-      changedAt: from,
+      // What was offered before was not noted: this place is behind it.
+      changedAt: changeReader.place() ?? from,
       reading: null,
       holds: 0,
     };

@@ -141,4 +141,33 @@ describe('the live reader', () => {
     assert.deepEqual(only.seen, [5]);
     await reader.close();
   });
+
+  it('says when a place is reached, and that it fails once', async () => {
+    const { rows, source, wake } = table();
+    let failures = 0;
+    const told: unknown[] = [];
+    const last = async (): Promise<number> => {
+      if (failures++ < 2) throw new Error('away');
+      return source.last();
+    };
+    const reader = openLiveReader({ ...source, last }, (error) => told.push(error));
+    const one = follower('a');
+    reader.follow(one.as);
+    rows.push({ place: 1, customer: 'b' });
+    assert.equal(await reader.reached(1), true);
+    let isReached = false;
+    const later = reader.reached(3).then(() => {
+      isReached = true;
+    });
+    rows.push({ place: 2, customer: 'a' });
+    wake();
+    await one.until(1);
+    assert.deepEqual([reader.place(), isReached], [2, false]);
+    rows.push({ place: 3, customer: 'b' });
+    wake();
+    await later;
+    assert.equal(told.length, 1);
+    // A reader that has ended keeps nobody waiting.
+    await Promise.all([reader.reached(9), reader.close()]);
+  });
 });

@@ -104,7 +104,14 @@ export function openLiveReader<R>(source: LiveSource<R>, onError: (error: unknow
 
   function start(): Promise<void> {
     const unlisten = source.listen(() => waker.wake());
-    return loop({ signal, waker, pass, backoff: BACKOFF, onError }).finally(unlisten);
+    return loop({
+      signal,
+      waker,
+      pass,
+      backoff: BACKOFF,
+      // While the database is away it fails each second: told once.
+      onError: (error, failures) => failures === 1 && onError(error),
+    }).finally(unlisten);
   }
 
   return {

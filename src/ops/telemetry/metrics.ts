@@ -331,7 +331,7 @@ function registerUnsentUsage(registry: Registry, unsent: () => UnsentUsage | nul
 /** Words and `:parameters`: an identifier, an address or a token does not look so. */
 const TEMPLATE = /^(?:\/(?:v[0-9]|:?[a-z_-]{1,30}|\*))+$/;
 /** More than all routes. Above it a caller passes URLs by mistake, and memory must stay bounded. */
-const TEMPLATES_MAX = 64;
+const TEMPLATES_MAX = 128;
 
 /** Keeps the label a closed set, even when a caller passes a URL. */
 function createRouteLabel(): (route: string | undefined) => string {
