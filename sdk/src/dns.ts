@@ -41,11 +41,7 @@ export {
   LastKnownGoodError,
   Malformed,
   NotFound,
-  PayloadError,
-  type PayloadFault,
-  ReadError,
   Refused,
-  RolledBack,
   ServiceError,
   Unavailable,
   Unreadable,
@@ -88,6 +84,7 @@ export {
   partsOfKey,
   type QueryOperation,
 } from './dns/name.ts';
+export { ReadError } from './dns/read-error.ts';
 export {
   type Question,
   type RawReading,
@@ -110,3 +107,4 @@ export type {
   Weather,
 } from './dns/service-fields.ts';
 export { type Place, Services } from './dns/services.ts';
+export { PayloadError, type PayloadFault, RolledBack } from './encryption/faults.ts';

@@ -1,6 +1,5 @@
 /** `uqrp-sdk/encryption`: values that the server cannot read or change (docs/ENCRYPTION.md), by WebCrypto. */
 
-export { PayloadError, type PayloadFault, RolledBack } from './dns/errors.ts';
 export {
   decryptPayload,
   ENCRYPTED_PLAINTEXT_MAX,
@@ -9,6 +8,7 @@ export {
   type OpenedPayload,
   type WriteTime,
 } from './encryption/encrypted.ts';
+export { PayloadError, type PayloadFault, RolledBack } from './encryption/faults.ts';
 export { type EncryptionKey, KEY_FILE_MAX, newKeyLine, readKeyFile } from './encryption/key-file.ts';
 export { type OpenOptions, PayloadOpener, REMEMBERED_KEYS_MAX } from './encryption/opener.ts';
 export { type ProtectOptions, protectPayload } from './encryption/protect.ts';

@@ -268,6 +268,10 @@ describe('the commands that encrypt and sign', () => {
       new RegExp(`^d\\.env\\.${space}\\.v1: encrypted with key [0-9a-f]{16}, which \\S+ does not have$`, 'm'),
     );
     assert.deepEqual(JSON.parse(ended.out).records, []);
+    assert.equal(
+      await refused(['reencrypt', 'no-such-space', '--key', file]),
+      'UQRP_TOKEN reaches no namespace no-such-space',
+    );
   });
 
   it('a value of the first form is read with its key of before, and reencrypt writes the new form', async () => {

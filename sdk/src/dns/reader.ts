@@ -162,9 +162,8 @@ export class Reader {
       return { ...(await read(text)), ttl };
     }
     const kept = await this.#openKept();
-    const before = opener === null ? null : kept.get(key);
-    if (before !== null)
-      opener?.remember(recordKeyOf(parts), readEnvelope(before.text).data ?? new Uint8Array());
+    const before = kept.get(key);
+    if (before !== null) opener?.remember(key, readEnvelope(before.text).data);
     try {
       const { text, ttl } = await this.#ask(name, options);
       const answer = await read(text);
@@ -210,8 +209,7 @@ export class Reader {
     const { lastKnownGood, token } = this.#options;
     if (lastKnownGood === undefined || isPublic(parts) || (parts.operation ?? 'get') !== 'get') return null;
     if ((this.#tokenOf(parts, options) ?? '') !== (token ?? '')) return null;
-    const { params = [], resource, namespace, version = 'v1' } = parts;
-    return [...params, resource, namespace, version].join('.').toLowerCase();
+    return recordKeyOf(parts);
   }
 
   async #openKept(): Promise<KeptAnswers> {
@@ -271,9 +269,9 @@ function isPublic({ namespace }: NameParts): boolean {
   return namespace.toLowerCase() === 'public';
 }
 
-/** The key of the record that is asked for. */
-function recordKeyOf(parts: NameParts): string {
-  return buildName({ ...parts, operation: 'get', token: null }).slice('get.'.length);
+/** The key of the record that is asked for, in lower case. */
+function recordKeyOf({ params = [], resource, namespace, version = 'v1' }: NameParts): string {
+  return [...params, resource, namespace, version].join('.').toLowerCase();
 }
 
 function utf8(octets: Uint8Array): string {

@@ -4,7 +4,7 @@
  */
 import { encodeHex } from '../../../src/protocol/encodings.ts';
 import { foldCase } from '../../../src/protocol/names/labels.ts';
-import { PayloadError } from '../dns/errors.ts';
+import { PayloadError } from './faults.ts';
 import type { EncryptionKey } from './key-file.ts';
 
 export const FORM = { first: 1, encrypted: 2, signed: 3 } as const;

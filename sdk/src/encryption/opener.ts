@@ -1,6 +1,6 @@
 import { foldCase } from '../../../src/protocol/names/labels.ts';
-import { PayloadError, RolledBack } from '../dns/errors.ts';
 import { decryptPayload, envelopeTime, type OpenedPayload } from './encrypted.ts';
+import { PayloadError, RolledBack } from './faults.ts';
 import { type EncryptionKey, readKeyFile } from './key-file.ts';
 import { type PublicKey, readPublicKey, verifyPayload } from './signed.ts';
 
@@ -71,8 +71,8 @@ export class PayloadOpener {
   }
 
   /** Remembers what a reader of before has seen. @param octets data of a record from a file that is itself protected */
-  remember(recordKey: string, octets: Uint8Array): void {
-    const time = envelopeTime(octets);
+  remember(recordKey: string, octets: Uint8Array | null): void {
+    const time = octets === null ? null : envelopeTime(octets);
     if (time !== null) this.#keep(foldCase(recordKey), time);
   }
 

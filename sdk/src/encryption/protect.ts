@@ -1,3 +1,6 @@
+import { encodeBase64 } from '../../../src/protocol/encodings.ts';
+import { bytesOf } from '../rest/records/value.ts';
+import type { NewBulkRecord } from '../rest/requests.ts';
 import { encryptPayload, type WriteTime } from './encrypted.ts';
 import { readKeyFile } from './key-file.ts';
 import { readSigningKey, signPayload } from './signed.ts';
@@ -21,4 +24,17 @@ export async function protectPayload(
   return signWith === undefined
     ? inner
     : await signPayload(await readSigningKey(signWith), recordKey, inner, write);
+}
+
+/** The record with its data encrypted and signed. @throws TypeError for a value that was given with a content type */
+export async function protectRecord(
+  options: ProtectOptions,
+  record: NewBulkRecord,
+  { content_type: type }: { readonly content_type?: string | undefined },
+): Promise<NewBulkRecord> {
+  if (type !== undefined) throw new TypeError('an encrypted or signed value has no content type of its own');
+  const data = encodeBase64(await protectPayload(options, record.key, bytesOf(record)));
+  // What is encrypted or signed is no plain text.
+  const { encoding: _, ...fields } = record;
+  return { ...fields, data, content_type: 'application/octet-stream' };
 }

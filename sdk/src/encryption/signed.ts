@@ -3,7 +3,6 @@
  * case, LF, the first 15 octets, and the payload. The key id is the first 8 octets of SHA-256 of the public key.
  */
 import { decodeBase64, decodeBase64Url, encodeBase64, encodeHex } from '../../../src/protocol/encodings.ts';
-import { PayloadError } from '../dns/errors.ts';
 import {
   damaged,
   FORM,
@@ -19,6 +18,7 @@ import {
   timeOf,
   type WriteTime,
 } from './encrypted.ts';
+import { PayloadError } from './faults.ts';
 
 const OVERHEAD = SIGNED_OVERHEAD;
 /** Octets of the longest value that fits into a record when it is signed. */

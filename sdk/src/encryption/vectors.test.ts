@@ -3,9 +3,9 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { decodeHex, encodeBase64, encodeHex } from '../../../src/protocol/encodings.ts';
-import { PayloadError, RolledBack } from '../dns/errors.ts';
+import { decodeHex, encodeHex } from '../../../src/protocol/encodings.ts';
 import { encryptAt } from './encrypted.ts';
+import { PayloadError, RolledBack } from './faults.ts';
 import { readKeyFile } from './key-file.ts';
 import { PayloadOpener } from './opener.ts';
 import { publicKeyBase64, publicKeyPem, readPublicKey, readSigningKey, signAt } from './signed.ts';
@@ -166,23 +166,6 @@ describe('the published vectors of signatures', () => {
   it('a value with any octet changed is refused', async () => {
     for (const one of signatures.sign.filter(({ value }) => value.length < 400))
       await refusesEachOctet({ signedBy: everyPublicKey }, one);
-  });
-
-  it('the vectors of the client for devices are made as well', async () => {
-    const { vectors } = read('signing.json') as {
-      readonly vectors: readonly Readonly<
-        Record<'seed' | 'key' | 'payload' | 'data', string> & { milliseconds: number }
-      >[];
-    };
-    assert.ok(vectors.length >= 2);
-    for (const { seed, key, milliseconds, payload, data } of vectors) {
-      // RFC 8410: PKCS 8 of an Ed25519 seed.
-      const der = octetsOf(`302e020100300506032b657004220420${seed}`);
-      const signing = await readSigningKey(
-        `-----BEGIN PRIVATE KEY-----\n${encodeBase64(der)}\n-----END PRIVATE KEY-----\n`,
-      );
-      assert.equal(encodeHex(await signAt(signing, key, octetsOf(payload), milliseconds)), data);
-    }
   });
 
   for (const one of signatures.sequences) {

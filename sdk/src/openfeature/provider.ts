@@ -8,8 +8,9 @@ import {
   type ResolutionDetails,
   StandardResolutionReasons,
 } from '@openfeature/server-sdk';
-import { NotFound, ReadError, Unreadable } from '../dns/errors.ts';
+import { NotFound, Unreadable } from '../dns/errors.ts';
 import { NameError, type NameParts, partsOfKey } from '../dns/name.ts';
+import { ReadError } from '../dns/read-error.ts';
 import type { Reader } from '../dns/reader.ts';
 import { wait } from '../shared/wait.ts';
 import { type SigningSecrets, type VerifyOptions, verifyWebhookAsync } from '../webhooks/verify.ts';

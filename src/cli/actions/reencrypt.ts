@@ -49,6 +49,8 @@ export async function reencryptNamespace(
   const rows = await rest.read((api) =>
     api.records.list({ namespace }, { limit: LIMITS.pageRecordsMax }).toArray(),
   );
+  if (rows.length === 0 && (await rest.read((api) => api.namespaces.find(namespace))) === null)
+    throw new InputError(`UQRP_TOKEN reaches no namespace ${escapeControls(namespace)}`);
   if (rows.some(({ data }) => data === undefined))
     throw new InputError(`UQRP_TOKEN is not allowed to read: ${rest.origin} gave records without data`);
   const counts = { done: 0, plain: 0 };

@@ -6,6 +6,7 @@ import { Chips } from '../../ui/chips.tsx';
 import { CodeBlock } from '../../ui/code-block.tsx';
 import { JsonTree } from '../../ui/json-tree.tsx';
 import { Time } from '../../ui/time.tsx';
+import { EncryptionPart } from './encryption-part.tsx';
 import { hexDump, imageType, type PayloadView, parsedJson, utf8, viewsOf } from './payload.ts';
 
 export interface PayloadPanelProps {
@@ -15,18 +16,22 @@ export interface PayloadPanelProps {
 /** The data of a record as an image, a tree, text or octets, and its other fields. */
 export function PayloadPanel({ record }: PayloadPanelProps) {
   const octets = bytesOf(record);
-  const views = viewsOf(octets, record.content_type);
-  const [chosen, setChosen] = useState<string | null>(null);
-  const view = views.find((one) => one === chosen) ?? views[0] ?? 'hex';
+  const { content_type: type } = record;
   return (
     <>
-      <Chips
-        label={t('records.viewAs')}
-        chips={views.map((one) => ({ value: one, text: t(`records.view_${one}`) }))}
-        chosen={view}
-        onChange={setChosen}
-      />
-      <Payload view={view} octets={octets} type={record.content_type} />
+      {type === 'application/octet-stream' && [1, 2].includes(octets[0]!) ? (
+        <EncryptionPart>
+          {({ EncryptedValue }, kit) => (
+            <EncryptedValue
+              kit={kit}
+              recordKey={record.key}
+              octets={octets}
+              show={(data) => <Views octets={data} type={type} />}
+            />
+          )}
+        </EncryptionPart>
+      ) : null}
+      <Views octets={octets} type={type} />
       <dl class="facts">
         <dt>{t('records.type')}</dt>
         <dd class="code">{record.content_type}</dd>
@@ -51,10 +56,31 @@ export function PayloadPanel({ record }: PayloadPanelProps) {
   );
 }
 
-interface PayloadProps {
-  readonly view: PayloadView;
+interface ViewsProps {
   readonly octets: Uint8Array<ArrayBuffer>;
+  /** Media type. */
   readonly type: string;
+}
+
+function Views({ octets, type }: ViewsProps) {
+  const views = viewsOf(octets, type);
+  const [chosen, setChosen] = useState<string | null>(null);
+  const view = views.find((one) => one === chosen) ?? views[0] ?? 'hex';
+  return (
+    <>
+      <Chips
+        label={t('records.viewAs')}
+        chips={views.map((one) => ({ value: one, text: t(`records.view_${one}`) }))}
+        chosen={view}
+        onChange={setChosen}
+      />
+      <Payload view={view} octets={octets} type={type} />
+    </>
+  );
+}
+
+interface PayloadProps extends ViewsProps {
+  readonly view: PayloadView;
 }
 
 function Payload({ view, octets, type }: PayloadProps) {

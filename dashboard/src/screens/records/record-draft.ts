@@ -29,6 +29,8 @@ export interface Draft {
   readonly storedAt: string | null;
   /** All lines of the data end with CRLF. A text area turns them into LF. */
   readonly isCrlf: boolean;
+  /** Encrypts the data when the record is saved; null: they are saved as they are. */
+  readonly seal: ((key: string, read: ReadDraft) => Promise<ReadDraft>) | null;
 }
 
 /** What a draft means, or what is wrong with it. */
@@ -53,7 +55,15 @@ export function newDraft(namespace: string, ttl: number): Draft {
   return { key, mode: 'text', text: '', file: null, contentType: TYPES.text, ttl: String(ttl), ...NEVER };
 }
 
-const NEVER = { expiry: 'never', amount: '1', unit: 'hours', at: '', storedAt: null, isCrlf: false } as const;
+const NEVER = {
+  expiry: 'never',
+  amount: '1',
+  unit: 'hours',
+  at: '',
+  storedAt: null,
+  isCrlf: false,
+  seal: null,
+} as const;
 
 export interface StoredRecord extends Editable {
   readonly key: string;

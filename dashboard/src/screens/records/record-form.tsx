@@ -7,6 +7,7 @@ import { Button } from '../../ui/button.tsx';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { Select, TextField } from '../../ui/field.tsx';
 import { DataField } from './data-field.tsx';
+import { EncryptionPart } from './encryption-part.tsx';
 import { EnvelopePreview } from './envelope-preview.tsx';
 import { faultText } from './fault-text.ts';
 import { KeyBuilder } from './key-builder.tsx';
@@ -52,7 +53,8 @@ export function RecordForm({ meta, initial, isNew, namespaces, onSave, onCancel 
       onSubmit={(event) => {
         event.preventDefault();
         setTried(true);
-        if (read.faults.length === 0) run(() => onSave(read, draft.key));
+        if (read.faults.length > 0) return;
+        run(async () => onSave((await draft.seal?.(draft.key, read)) ?? read, draft.key));
       }}
     >
       <TextField
@@ -97,7 +99,12 @@ export function RecordForm({ meta, initial, isNew, namespaces, onSave, onCancel 
         inputMode="numeric"
       />
       <Expiry draft={draft} error={faultOf('expires')} onChange={change} />
-      <EnvelopePreview draft={draft} read={read} meta={meta} />
+      <EncryptionPart>
+        {({ EncryptionFields }, kit) => (
+          <EncryptionFields kit={kit} draft={draft} read={read} onChange={setDraft} />
+        )}
+      </EncryptionPart>
+      {draft.seal === null ? <EnvelopePreview draft={draft} read={read} meta={meta} /> : null}
       {wasTried && read.faults.length > 0 ? (
         <div role="alert" class="note bad">
           <ul>

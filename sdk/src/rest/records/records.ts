@@ -1,4 +1,3 @@
-import { encodeBase64 } from '../../../../src/protocol/encodings.ts';
 import type { ProtectOptions } from '../../encryption/protect.ts';
 import { ApiError, UqrpError } from '../http/errors.ts';
 import type { Answer, CallOptions, Http, PostOptions } from '../http/http.ts';
@@ -13,7 +12,7 @@ import type {
 } from '../requests.ts';
 import type { BulkResult, BulkWritten, RecordResource, VersionResource } from '../resources.ts';
 import { type VersionListOptions, versionsAt } from '../versions.ts';
-import { bytesOf, encodeValue, hasValue, type Value, withoutValue } from './value.ts';
+import { encodeValue, hasValue, type Value, withoutValue } from './value.ts';
 
 /** Items that the server takes in one bulk write. */
 const BULK_ITEMS = 500;
@@ -304,7 +303,17 @@ export class Records {
   /** Creates the record, or replaces the one with this key as a whole. With `encryptTo` the server cannot read the value. */
   async put(key: string, value: RecordValue, options: PutOptions = {}): Promise<BulkWritten> {
     const { encryptTo, signWith, ...call } = options;
-    const body = { records: [await protectedRecord(newRecord(key, value), value, { encryptTo, signWith })] };
+    const plain = newRecord(key, value);
+    // The module of encryption is loaded when it is used first.
+    const record =
+      (encryptTo ?? signWith) === undefined
+        ? plain
+        : await (await import('../../encryption/protect.ts')).protectRecord(
+            { encryptTo, signWith },
+            plain,
+            value,
+          );
+    const body = { records: [record] };
     const answer = await this.#http.json<BulkResult>({
       method: 'POST',
       path: '/records/bulk',
@@ -333,19 +342,6 @@ function newRecord(key: string, value: RecordValue & BulkCondition): NewBulkReco
   // With `data` the caller may leave the content type to the server.
   const type = content_type ?? ('data' in value ? undefined : encoded.content_type);
   return { key, data: encoded.data, ...rest, ...(type !== undefined && { content_type: type }) };
-}
-
-/** The module of encryption is loaded when it is used first. */
-async function protectedRecord(
-  record: NewBulkRecord,
-  { content_type: type }: RecordValue,
-  options: ProtectOptions,
-): Promise<NewBulkRecord> {
-  if (options.encryptTo === undefined && options.signWith === undefined) return record;
-  if (type !== undefined) throw new TypeError('an encrypted or signed value has no content type of its own');
-  const { protectPayload } = await import('../../encryption/protect.ts');
-  const data = encodeBase64(await protectPayload(options, record.key, bytesOf(record)));
-  return { ...record, data, content_type: 'application/octet-stream' };
 }
 
 function tagged({ body, headers }: Answer<RecordResource>): TaggedRecord {
