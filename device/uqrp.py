@@ -199,7 +199,7 @@ def signed(data, key, keys, latest, verify):
     return FORGED, None, latest
 
 
-def read(server, port, key, token="", zone="uqrp.net", waits=(1, 2, 4), accept=None):
+def read(server, port, key, token="", zone="uqrp.net", waits=(1, 2, 4, 4, 4), accept=None):
     """Asks over UDP, and over TCP for long records. Each attempt has a new id and port, and waits so many seconds.
     accept(record): called with each record that comes; the first for which it returns true ends the wait. A program that reads signed
     records checks them there, so that a forged reply that comes first is passed over. Without it, the first reply counts.
@@ -218,56 +218,78 @@ def read(server, port, key, token="", zone="uqrp.net", waits=(1, 2, 4), accept=N
     return result, None
 
 
-def _attempt(socket, address, asked, wait, accept, result):
-    """One attempt, of `wait` seconds. Returns (result, record, whether it ends the read)."""
+def _clock():
+    """Milliseconds, and their difference. time.time() of a small board counts whole seconds."""
     import time
 
+    if hasattr(time, "ticks_ms"):
+        return time.ticks_ms, time.ticks_diff
+    return lambda: int(time.monotonic() * 1000), lambda a, b: a - b
+
+
+class _Deadline:
+    """What is left of a wait, over all that it waits for: packets that trickle in do not make it longer."""
+
+    def __init__(self, seconds):
+        self.now, self.diff = _clock()
+        self.began = self.now()
+        self.length = int(seconds * 1000)
+
+    def set_on(self, sock):
+        left = self.length - self.diff(self.now(), self.began)
+        if left <= 0:
+            raise OSError("the wait is over")
+        sock.settimeout(left / 1000)
+
+
+def _attempt(socket, address, asked, wait, accept, result):
+    """One attempt, of `wait` seconds. Returns (result, record, whether it ends the read)."""
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    deadline = _Deadline(wait)
+    may_stream = True
     try:
         sock.connect(address)
         sock.send(asked)
-        end = time.time() + wait
         while True:
-            left = end - time.time()
-            if left <= 0:
-                return result, None, False
-            sock.settimeout(left)
-            try:
-                got = sock.recv(1232)
-            except OSError:
-                return result, None, False
-            found, record = reply(asked, got)
+            deadline.set_on(sock)
+            found, record = reply(asked, sock.recv(1232))
+            if found == TRUNCATED and may_stream:
+                # Once: whoever forges such replies must not make the device open one connection after the other.
+                may_stream = False
+                found, record = _stream(socket, address, asked)
             if found == OTHER:
                 continue
-            if found == TRUNCATED:
-                found, record = _stream(socket, address, asked, wait)
             result = found
             if accept is None or (record is not None and accept(record)):
                 return result, record, True
+    except OSError:
+        return result, None, False
     finally:
         sock.close()
 
 
-def _stream(socket, address, asked, wait):
-    """The same query over TCP, after two octets of length."""
+def _stream(socket, address, asked):
+    """The same query over TCP, after two octets of length. OTHER when no reply comes within 4 seconds."""
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    deadline = _Deadline(4)
     try:
-        sock.settimeout(wait)
+        deadline.set_on(sock)
         sock.connect(address)
         out = bytes([len(asked) >> 8, len(asked) & 255]) + asked
         while out:
             out = out[sock.send(out) :]
-        head = _exactly(sock, 2)
-        return reply(asked, _exactly(sock, head[0] << 8 | head[1]))
+        head = _exactly(sock, 2, deadline)
+        return reply(asked, _exactly(sock, head[0] << 8 | head[1], deadline))
     except OSError:
-        return TIMEOUT, None
+        return OTHER, None
     finally:
         sock.close()
 
 
-def _exactly(sock, size):
+def _exactly(sock, size, deadline):
     got = b""
     while len(got) < size:
+        deadline.set_on(sock)
         more = sock.recv(size - len(got))
         if not more:
             raise OSError("the connection ended")

@@ -3,8 +3,7 @@
  * and lwIP. What is not installed is skipped with a line that says so.
  */
 import assert from 'node:assert/strict';
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { REPLIES } from '../support/device/cases.ts';
 import { envelopeOf, replyOf, replyWith } from '../support/device/messages.ts';
 import { startPath } from '../support/device/path.ts';
+import { run } from '../support/device/program.ts';
 import { account, startUqrp, writeRecords } from '../support/server-process.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -179,7 +179,7 @@ async function examples(): Promise<void> {
       if ((await (await fetch(url)).text()).includes(';d=')) break;
       assert.ok(Date.now() < until, 'the record is not answered');
     }
-    const run = async (program: string, expected: string, ...args: readonly string[]): Promise<void> => {
+    const read = async (program: string, expected: string, ...args: readonly string[]): Promise<void> => {
       let lost = 1;
       path.rules = {
         forge: (query) => {
@@ -189,16 +189,8 @@ async function examples(): Promise<void> {
         },
         isLost: () => lost-- > 0,
       };
-      const child = spawn(program, args, {
-        stdio: ['ignore', 'pipe', 'inherit'],
-        env: { ...process.env, DNS_PORT: String(path.port) },
-      });
-      let out = '';
-      child.stdout.on('data', (chunk: Buffer) => {
-        out += chunk.toString();
-      });
-      const [code] = (await once(child, 'close')) as [number];
-      assert.deepEqual([code, out], [0, expected]);
+      const ran = await run(program, args, { DNS_PORT: String(path.port) });
+      assert.deepEqual([ran.code, ran.out.toString(), ran.errors], [0, expected, '']);
     };
     if (has('g++', 'g++')) {
       const sketch = source('arduino/uqrp_read');
@@ -219,7 +211,7 @@ async function examples(): Promise<void> {
         program,
         main,
       );
-      await run(program, 'OK\npin 13 is on\n');
+      await read(program, 'OK\npin 13 is on\n');
       tell('Arduino: read');
     }
     if (has('gcc', 'gcc')) {
@@ -233,7 +225,7 @@ async function examples(): Promise<void> {
         `-I${join(TESTS, 'fakes')}`,
       ];
       compile('gcc', ...WARNINGS, ...options, ...here, '-o', program, source('zephyr.c'));
-      await run(program, 'OK on\n');
+      await read(program, 'OK on\n');
       tell('Zephyr: read');
     }
     if (!existsSync('/usr/include/lwip/lwip/udp.h')) tell('skipped: lwIP is not installed (liblwip-dev)');
@@ -242,7 +234,7 @@ async function examples(): Promise<void> {
       // Debian's headers need limits.h first.
       const options = ['-std=c99', '-D_GNU_SOURCE', '-isystem', '/usr/include/lwip', '-include', 'limits.h'];
       compile('gcc', ...WARNINGS, ...options, `-I${DEVICE}`, '-o', program, join(TESTS, 'lwip.c'), '-llwip');
-      await run(program, 'OK on\n', KEY);
+      await read(program, 'OK on\n', KEY);
       tell('lwIP: read');
     }
   } finally {

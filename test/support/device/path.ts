@@ -100,3 +100,21 @@ export async function startForger(
   await once(server, 'listening');
   return { port: (server.address() as AddressInfo).port, close: () => void server.close() };
 }
+
+/** A name server that sends an octet of its reply every 100 ms, and never ends. */
+export async function startTrickle(): Promise<{ port: number; close(): void }> {
+  const open = new Set<Socket>();
+  const server = createServer((socket) => {
+    open.add(socket);
+    const timer = setInterval(() => socket.write(Buffer.from([12])), 100);
+    socket.on('error', () => {});
+    socket.on('close', () => clearInterval(timer));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const close = (): void => {
+    server.close();
+    for (const socket of open) socket.destroy();
+  };
+  return { port: (server.address() as AddressInfo).port, close };
+}
