@@ -233,6 +233,7 @@ export function addRunCommand({ program, command, clock, umask }: Builder): void
     'run',
     'run a program with the records of a namespace as variables: database-url.env.shop.v1 is DATABASE_URL; over REST with UQRP_TOKEN',
   )
+    .usage('[options] -- <command...>')
     .argument('<command...>', 'behind --: the program and its arguments')
     .requiredOption('--namespace <name>', 'the namespace')
     .option('--resource <name>', 'only records of this resource, such as env')
