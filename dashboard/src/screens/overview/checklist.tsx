@@ -9,7 +9,7 @@ import { invalidate, useResource } from '../../data/resource.ts';
 import { usePoll } from '../../data/use-poll.ts';
 import { t } from '../../text/text.ts';
 import { Button } from '../../ui/button.tsx';
-import type { DnsAnswer } from '../records/ask-dns.ts';
+import type { DnsAnswer } from '../records/dns-answer.ts';
 import { stateOf, useTokens } from '../tokens/use-tokens.ts';
 import { NoTier } from '../webhooks/no-tier.tsx';
 import { doneSteps, nextStep, STEPS, type StepName } from './first-steps.ts';

@@ -10,7 +10,7 @@ import { t } from '../../text/text.ts';
 import { Button } from '../../ui/button.tsx';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { TextField } from '../../ui/field.tsx';
-import type { DnsAnswer } from '../records/ask-dns.ts';
+import type { DnsAnswer } from '../records/dns-answer.ts';
 
 function failure(error: unknown) {
   return error === undefined ? null : <ErrorNote error={error} />;
@@ -114,7 +114,7 @@ export function ReadStep({ meta, namespace, recordKey, onAnswer }: ReadStepProps
           onClick={() =>
             action.run(async () => {
               // The reader of DNS is a quarter of the scripts of this page, and pressed once in the life of an account.
-              const { readFirst } = await import('./read-first.ts');
+              const { readFirst } = await import('../records/ask-dns.ts');
               onAnswer(await readFirst(meta, namespace, recordKey));
               invalidate(`tokens ${namespace.id}`);
             })

@@ -3,7 +3,7 @@ import { ApiError, bytesOf, type Meta, type NamespaceResource } from '../../../.
 import { api } from '../../app/client.ts';
 import { type Arrival, type Views, watchArrival } from './arrival.ts';
 import { arrivalParts } from './arrival-text.ts';
-import { askDns, mayPass, pageReader, showsWrite } from './ask-dns.ts';
+import { showsWrite } from './dns-answer.ts';
 import { dropToken, firstTokenFor } from './page-tokens.ts';
 import type { Saved } from './save-record.ts';
 
@@ -43,9 +43,10 @@ async function watch(
 ): Promise<void> {
   const { key, ttl_seconds } = saved.record;
   const data = bytesOf(saved.record);
-  const reader = pageReader(meta);
   // The token is made while the write is on its way to the nodes. Without one a private namespace is not asked.
   const token = namespace === undefined ? Promise.resolve(null) : firstTokenFor(namespace).catch(() => null);
+  const { askDns, mayPass, pageReader } = await import('./ask-dns.ts');
+  const reader = pageReader(meta);
   await watchArrival(
     {
       now: () => performance.now(),

@@ -1,6 +1,11 @@
-/** Reads of this page over DNS: by HTTPS at its own origin, with the SDK's reader. */
-import { NotFound, type RawReading, Reader, Refused, Unavailable } from '../../../../sdk/src/dns.ts';
-import type { Meta } from '../../../../sdk/src/uqrp-sdk.ts';
+/**
+ * Reads of this page over DNS: by HTTPS at its own origin, with the SDK's reader. Loaded when something is asked: with what it imports it is a sixth
+ * of the scripts of a page.
+ */
+import { NotFound, Reader, Refused, Unavailable } from '../../../../sdk/src/dns.ts';
+import type { Meta, NamespaceResource } from '../../../../sdk/src/uqrp-sdk.ts';
+import type { DnsAnswer } from './dns-answer.ts';
+import { dropToken, tokenFor } from './page-tokens.ts';
 
 const TIMEOUT_MS = 5000;
 
@@ -13,12 +18,6 @@ export function pageReader(meta: Meta): Reader {
     retries: 0,
   });
 }
-
-export type DnsAnswer =
-  | { readonly kind: 'record'; readonly reading: RawReading; readonly ms: number }
-  | { readonly kind: 'nothing' | 'refused'; readonly ms: number }
-  /** This server answers no DNS here, or the answer could not be read. */
-  | { readonly kind: 'failed'; readonly error: unknown };
 
 /** @param token null: none is sent */
 export async function askDns(
@@ -45,13 +44,22 @@ export function mayPass(error: unknown): boolean {
   return error instanceof Unavailable && error.reason !== 'HTTP 404';
 }
 
-/** Whether an answer shows a record as it was written. */
-export function showsWrite(reading: RawReading, data: Uint8Array, ttl: number): boolean {
-  const seen = reading.data;
-  return (
-    seen !== null &&
-    reading.ttlHint === ttl &&
-    seen.length === data.length &&
-    seen.every((octet, at) => octet === data[at])
-  );
+/** A token or record that was just made is known to the node some milliseconds later. */
+const TRIES = 20;
+const PAUSE_MS = 150;
+
+/** The first read of an own record: asks until there is an answer with data, for three seconds at most. @returns the last answer */
+export async function readFirst(meta: Meta, namespace: NamespaceResource, key: string): Promise<DnsAnswer> {
+  const reader = pageReader(meta);
+  const token = await tokenFor(namespace);
+  for (let tries = 1; ; tries++) {
+    const answer = await askDns(reader, key, token);
+    const isOver = answer.kind === 'record' || (answer.kind === 'failed' && !mayPass(answer.error));
+    if (isOver || tries >= TRIES) {
+      // A token that is still refused was revoked elsewhere: the next read makes another one.
+      if (answer.kind === 'refused' && token !== null) dropToken(token);
+      return answer;
+    }
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+  }
 }

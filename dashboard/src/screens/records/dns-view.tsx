@@ -13,7 +13,7 @@ import { Badge } from '../../ui/chips.tsx';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { Loading } from '../../ui/loading.tsx';
 import { queryName } from '../tokens/token-command.ts';
-import { askDns, type DnsAnswer, pageReader, showsWrite } from './ask-dns.ts';
+import { type DnsAnswer, showsWrite } from './dns-answer.ts';
 import { answerSize, envelopeOctets } from './envelope-size.ts';
 import { dropToken, heldToken, tokenFor } from './page-tokens.ts';
 
@@ -30,7 +30,7 @@ export function DnsView({ record, namespace, meta }: DnsViewProps) {
   const canAsk = namespace !== undefined && (isOpen || mayMake || heldToken(namespace.id) !== null);
   const answer = useResource(
     canAsk ? `dns ${record.id} ${record.updated_at}` : null,
-    async (signal) => await askWithToken(pageReader(meta), record.key, namespace!, signal),
+    async (signal) => await askWithToken(meta, record.key, namespace!, signal),
     { freshMs: 0 },
   );
   const zone = meta.zones[0] ?? '';
@@ -62,11 +62,13 @@ const PAUSE_MS = 150;
 
 /** A token that stays refused was revoked elsewhere: one more is made, once. */
 async function askWithToken(
-  reader: ReturnType<typeof pageReader>,
+  meta: Meta,
   key: string,
   namespace: NamespaceResource,
   signal: AbortSignal,
 ): Promise<DnsAnswer> {
+  const { askDns, pageReader } = await import('./ask-dns.ts');
+  const reader = pageReader(meta);
   const held = heldToken(namespace.id);
   let token = await tokenFor(namespace);
   for (let tries = 1; ; tries += 1) {

@@ -3,7 +3,6 @@ import type { NamespaceResource } from '../../../../sdk/src/uqrp-sdk.ts';
 import { useMeta } from '../../app/meta.ts';
 import { milliseconds } from '../../format/format.ts';
 import { t } from '../../text/text.ts';
-import { askDns, pageReader } from '../records/ask-dns.ts';
 
 export interface RefusalWatchProps {
   readonly namespace: NamespaceResource;
@@ -30,8 +29,9 @@ export function RefusalWatch({ namespace, name, token, at }: RefusalWatchProps) 
   useEffect(() => {
     if (meta === undefined || token === null || isOpen) return;
     const ending = new AbortController();
-    const reader = pageReader(meta);
     const watch = async (): Promise<void> => {
+      const { askDns, pageReader } = await import('../records/ask-dns.ts');
+      const reader = pageReader(meta);
       for (;;) {
         const answer = await askDns(reader, `revoked.${namespace.name}.v1`, token, ending.signal);
         const ms = performance.now() - at;
