@@ -55,6 +55,14 @@ describe('records as variables', () => {
     for (const [data, fault] of [
       [Buffer.from([0x61, 0]), /octet 0$/],
       [Buffer.from([0xff]), /is no text$/],
+      [
+        Buffer.concat([Buffer.of(2), Buffer.alloc(60, 0xff)]),
+        /seems encrypted or signed: give --key or --signed-by$/,
+      ],
+      [
+        Buffer.concat([Buffer.of(3), Buffer.alloc(80)]),
+        /seems encrypted or signed: give --key or --signed-by$/,
+      ],
     ] as const) {
       assert.throws(() => variablesOf([record('a.env.shop.v1', data)], nothing), fault);
     }

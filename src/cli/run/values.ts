@@ -1,6 +1,6 @@
 /** Records as variables of a program's environment. */
 import { isUtf8 } from 'node:buffer';
-import { PayloadError, type PayloadOpener, RolledBack } from '../../../sdk/src/encryption.ts';
+import { envelopeTime, PayloadError, type PayloadOpener, RolledBack } from '../../../sdk/src/encryption.ts';
 import { InputError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 
@@ -20,6 +20,13 @@ const STEERING: ReadonlySet<string> = new Set(
 const STEERING_START = /^(?:LD|DYLD)_|^BASH_FUNC_/;
 const FAULTS_SHOWN = 20;
 
+/** Why octets cannot be the value of a variable; null: they can. */
+function payloadFault(data: Buffer): string | null {
+  if (!data.includes(0) && isUtf8(data)) return null;
+  if (envelopeTime(data) !== null) return 'it seems encrypted or signed: give --key or --signed-by';
+  return data.includes(0) ? 'its payload has an octet 0' : 'its payload is no text';
+}
+
 /**
  * `database-url.env.shop.v1` becomes DATABASE_URL.
  * @param allowed names that may be set although they decide what a program loads
@@ -34,9 +41,7 @@ export function variablesOf(
   const variables = new Map<string, string>();
   for (const { key, data } of records) {
     const name = variableName(key);
-    const fault =
-      nameFault(name, keys.get(name), allowed) ??
-      (data.includes(0) ? 'its payload has an octet 0' : isUtf8(data) ? null : 'its payload is no text');
+    const fault = nameFault(name, keys.get(name), allowed) ?? payloadFault(data);
     if (fault !== null) faults.push(`${key}: ${fault}`);
     keys.set(name, key);
     variables.set(name, data.toString('utf8'));
