@@ -129,6 +129,27 @@ describe('a plan', () => {
     assert.deepEqual(plan.steps.map(settingsLines), [[], [], [], ['ttl_seconds 300 -> 5']]);
   });
 
+  it('writes a value that is to be encrypted and is not, or the other way, although nothing else differs', () => {
+    const one = {
+      key: 'logo.files.shop.v1',
+      data: Buffer.from('x'),
+      contentType: 'application/octet-stream',
+      ttlSeconds: 300,
+    };
+    for (const [is, shall] of [
+      [false, true],
+      [true, false],
+      [true, true],
+      [false, false],
+    ] as const) {
+      const wantedOne = { ...one, plain: null, expiresIn: null, isEncrypted: shall };
+      const stored = { ...one, plain: false, expires: false, updatedAt: 'at', isEncrypted: is };
+      const { steps } = planOf([wantedOne], [stored], { prune: false });
+      const words = shall ? 'not encrypted -> encrypted' : 'encrypted -> not encrypted';
+      assert.deepEqual(steps.map(settingsLines), is === shall ? [] : [[words]]);
+    }
+  });
+
   it('keeps plain text where the settings say nothing, as long as the data may have it', () => {
     const of = (text: string, plain: boolean | null): WantedRecord => {
       const rest = { contentType: 'text/plain', ttlSeconds: 300, expiresIn: null };
