@@ -66,6 +66,26 @@ browserTest('records', (get) => {
     await row(page, 'canary.acme.v1').waitFor();
   });
 
+  it('a record in plain text is previewed and stored as it is, and a line end is refused as it is typed', async () => {
+    const { page, axe } = get();
+    await page.getByRole('button', { name: 'New record' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New record' });
+    await dialog.getByRole('textbox', { name: 'Key' }).fill('plain.acme.v1');
+    await dialog.getByRole('textbox', { name: 'Data' }).fill('a;d=b\n');
+    await dialog.getByRole('combobox', { name: 'In DNS answers as' }).selectOption('Plain text');
+    await dialog.getByText('Plain text cannot have line ends').waitFor();
+    await axe('fault of plain text');
+    await dialog.getByRole('textbox', { name: 'Data' }).fill('a;d=b');
+    await dialog.getByText('v=svc1;s=ok;t=data;e=plain;f=text;ttl=300;d=a;d=b').waitFor();
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await row(page, 'plain.acme.v1').waitFor();
+    const { body } = await ada.call('GET', '/records?key=plain.acme.v1');
+    const [stored] = body as { id: string; encoding?: string }[];
+    assert.equal(stored?.encoding, 'plain');
+    await ada.call('DELETE', `/records/${stored?.id}`);
+    await row(page, 'plain.acme.v1').waitFor({ state: 'detached' });
+  });
+
   it('JSON is laid out and minified, and the octets stay when the form of the data changes', async () => {
     const { page } = get();
     await page.getByRole('button', { name: 'New record' }).click();

@@ -67,14 +67,10 @@ export function envelopeHead(encoding: 'b64' | 'plain', format: string, ttlSecon
   return `v=${ENVELOPE_VERSION};s=ok;t=data;e=${encoding};f=${format};ttl=${ttlSeconds};d=`;
 }
 
-/** U+0000 to U+001F and U+007F to U+009F. */
-const CONTROLS = /\p{Cc}/u;
-const UTF_8 = new TextDecoder('utf-8', { fatal: true });
-
-/** Whether a payload may be answered as it is: UTF-8 without control characters. */
+/** Whether a payload may be answered as it is: UTF-8 without U+0000 to U+001F and U+007F to U+009F. */
 export function isPlainText(octets: Uint8Array): boolean {
   try {
-    return !CONTROLS.test(UTF_8.decode(octets));
+    return !/\p{Cc}/u.test(new TextDecoder('utf-8', { fatal: true }).decode(octets));
   } catch {
     return false;
   }

@@ -54,11 +54,11 @@ export function VersionDiff({ record, version, before }: VersionDiffProps) {
   );
 }
 
-type Side = Pick<VersionResource, 'content_type' | 'ttl_seconds' | 'expires_at' | 'data'>;
+type Side = Pick<VersionResource, 'content_type' | 'encoding' | 'ttl_seconds' | 'expires_at' | 'data'>;
 
 function Difference({ from, to }: { readonly from: Side; readonly to: Side }) {
   const { form, lines } = valueDiff(bytesOf(from), bytesOf(to));
-  const fields = (['content_type', 'ttl_seconds', 'expires_at'] as const).filter(
+  const fields = (['content_type', 'encoding', 'ttl_seconds', 'expires_at'] as const).filter(
     (field) => from[field] !== to[field],
   );
   const names = { json: 'records.view_json', text: 'records.view_text', octets: 'records.view_hex' } as const;
@@ -98,8 +98,8 @@ function Line({ line }: { readonly line: ShownLine }) {
   return line.mark === '+' ? <ins>{text}</ins> : <div>{text}</div>;
 }
 
-function shown(side: Side, field: 'content_type' | 'ttl_seconds' | 'expires_at'): string {
+function shown(side: Side, field: Exclude<keyof Side, 'data'>): string {
   if (field === 'ttl_seconds') return count(side.ttl_seconds);
-  if (field === 'content_type') return side.content_type;
+  if (field !== 'expires_at') return side[field] ?? 'b64';
   return side.expires_at === null ? t('records.never') : dateTime(side.expires_at);
 }

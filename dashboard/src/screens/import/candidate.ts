@@ -1,7 +1,8 @@
 /** One row of a file that is to be imported, before and after it is checked. */
-import type { NewRecord } from '../../../../sdk/src/uqrp-sdk.ts';
+import { bytesOf, type NewRecord } from '../../../../sdk/src/uqrp-sdk.ts';
 import { BASE64 } from '../../../../src/protocol/encodings.ts';
 import { foldCase } from '../../../../src/protocol/names/labels.ts';
+import { isPlainText } from '../../../../src/protocol/query/envelope.ts';
 import {
   base64Octets,
   contentTypeFault,
@@ -93,12 +94,13 @@ export function checkedRows(rows: readonly Row[], context: CheckContext): readon
 }
 
 function refusalOf(record: NewRecord, { limits, namespaces, now }: CheckContext): RefusalReason | null {
-  const { key, data, content_type, ttl_seconds, expires_in, expires_at } = record;
+  const { key, data, content_type, encoding, ttl_seconds, expires_in, expires_at } = record;
   const fault = keyFault(key, limits.key);
   if (fault !== null) return fault;
   if (!namespaces.has(foldCase(keyParts(key).namespace))) return 'namespace';
   if (!BASE64.test(data)) return 'data_base64';
   if (base64Octets(data) > limits.data) return 'data_long';
+  if (encoding === 'plain' && !isPlainText(bytesOf({ data }))) return 'data_plain';
   const type = content_type === undefined ? null : contentTypeFault(content_type, limits.contentType);
   if (type !== null) return type;
   if (ttl_seconds !== undefined && !isWhole(ttl_seconds, limits.ttl)) return 'ttl_range';

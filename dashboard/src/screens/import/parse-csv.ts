@@ -16,6 +16,7 @@ const COLUMNS: ReadonlySet<string> = new Set([
   'data',
   ...TEXT_COLUMNS,
   'content_type',
+  'encoding',
   'ttl_seconds',
   'expires_in',
   'expires_at',

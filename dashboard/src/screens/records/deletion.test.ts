@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { NamespaceResource, RecordResource, Uqrp } from '../../../../sdk/src/uqrp-sdk.ts';
+import type { NamespaceResource, TaggedRecord, Uqrp } from '../../../../sdk/src/uqrp-sdk.ts';
 import { deleteRecord, holdRecords, undoDeletion } from './deletion.ts';
 
 type Api = Pick<Uqrp, 'records' | 'namespaces'>;
 
-function record(key: string, expires: string | null = null): RecordResource & { etag: string } {
+function record(key: string, expires: string | null = null): TaggedRecord {
   const [resource = '', namespace = '', version = ''] = key.split('.');
   const at = '2026-11-22T20:00:00.000Z';
   return {
@@ -23,7 +23,7 @@ function namespace(name: string, hasHistory: boolean): NamespaceResource {
 }
 
 /** An API that writes down what it is asked. */
-function recorded(stored: readonly ReturnType<typeof record>[]): { api: Api; asked: unknown[] } {
+function recorded(stored: readonly TaggedRecord[]): { api: Api; asked: unknown[] } {
   const asked: unknown[] = [];
   const byKey = (wanted: string) => stored.find(({ id, key }) => id === wanted || key === wanted) ?? null;
   const api = {
@@ -55,12 +55,12 @@ const VALUE = { data: 'YQ==', content_type: 'text/plain', ttl_seconds: 300 };
 
 describe('deletions that can be undone', () => {
   it('without history the record is written again as it was, and not over a newer one', async () => {
-    const { api, asked } = recorded([record('a.acme.v1', LATER)]);
+    const { api, asked } = recorded([{ ...record('a.acme.v1', LATER), encoding: 'plain' }]);
     const undo = await deleteRecord(api, 'id of a.acme.v1', { namespace: namespace('acme', false) });
     await undo?.();
     assert.deepEqual(asked, [
       ['delete', 'id of a.acme.v1', { ifMatch: '"mk3f0"' }],
-      ['create', 'a.acme.v1', { ...VALUE, expires_at: LATER }, { ifAbsent: true }],
+      ['create', 'a.acme.v1', { ...VALUE, encoding: 'plain', expires_at: LATER }, { ifAbsent: true }],
     ]);
   });
 
@@ -94,7 +94,7 @@ describe('deletions that can be undone', () => {
     assert.deepEqual(asked, [
       ['undo', 'id of acme', '2'],
       ['undo', 'id of acme', '1'],
-      ['bulk', { put: [{ key: 'b.bare.v1', ...VALUE, if_updated_at: null }] }],
+      ['bulk', { put: [{ key: 'b.bare.v1', ...VALUE, expires_at: null, if_updated_at: null }] }],
     ]);
   });
 

@@ -9,7 +9,7 @@ import {
 } from '../../../../sdk/src/uqrp-sdk.ts';
 import { asOwn } from '../../data/own-writes.ts';
 import { BULK_STEP } from './bulk-job.ts';
-import { readSelected } from './read-selected.ts';
+import { readSelected, storedFields } from './read-selected.ts';
 import type { RecordRow } from './record-pages.ts';
 import { keyParts } from './record-rules.ts';
 import type { BulkWrite } from './use-bulk-job.ts';
@@ -58,12 +58,8 @@ export async function deleteRecord(
 /** Not over a record that somebody has made since. */
 async function writeBack(api: Api, record: RecordResource): Promise<RecordResource> {
   return await asOwn('record.upserted', [record.key], () =>
-    api.records.create(record.key, writable(record), { ifAbsent: true }),
+    api.records.create(record.key, storedFields(record), { ifAbsent: true }),
   );
-}
-
-function writable({ data = '', content_type, ttl_seconds, expires_at }: RecordResource) {
-  return { data, content_type, ttl_seconds, ...(expires_at !== null && { expires_at }) };
 }
 
 /** What is needed to take back a deletion of many. */
@@ -109,7 +105,7 @@ export async function undoDeletion(
   }
   const put = held
     .filter(({ key }) => done.has(key))
-    .map((record): NewBulkRecord => ({ key: record.key, ...writable(record), if_updated_at: null }));
+    .map((record): NewBulkRecord => ({ key: record.key, ...storedFields(record), if_updated_at: null }));
   const keys = put.map(({ key }) => key);
   if (put.length > 0) await asOwn('record.upserted', keys, () => api.records.bulk({ put }));
 }

@@ -109,9 +109,13 @@ function Answer({ answer, record, zone, isOpen, again }: AnswerProps) {
   const { reading } = answer;
   const data = bytesOf(record);
   const isSame = showsWrite(reading, data, record.ttl_seconds);
-  const encoding = reading.fields.get('e') === 'plain' ? 'plain' : 'b64';
   const octets = reading.data?.length ?? 0;
-  const envelope = envelopeOctets(octets, encoding, reading.format ?? '', reading.ttlHint ?? 0);
+  const envelope = envelopeOctets(
+    octets,
+    record.encoding ?? 'b64',
+    reading.format ?? '',
+    reading.ttlHint ?? 0,
+  );
   const size = answerSize(queryName(record.key, isOpen ? null : 'x'.repeat(56), zone), envelope, zone);
   const fits = { both: 'records.fitsBoth', plain: 'records.fitsPlain', none: 'records.fitsNone' } as const;
   return (
@@ -128,7 +132,7 @@ function Answer({ answer, record, zone, isOpen, again }: AnswerProps) {
         ))}
         <div>
           <dt class="code">d</dt>
-          <dd>{bytes(reading.data?.length ?? 0)}</dd>
+          <dd>{bytes(octets)}</dd>
         </div>
         <div>
           <dt>{t('records.dnsTtl')}</dt>

@@ -4,6 +4,7 @@ import { bytes } from '../../format/format.ts';
 import { t } from '../../text/text.ts';
 import { queryName } from '../tokens/token-command.ts';
 import { answerSize, envelopeOctets } from './envelope-size.ts';
+import { utf8 } from './payload.ts';
 import type { Draft, ReadDraft } from './record-draft.ts';
 
 /** Letters of a query token. */
@@ -19,10 +20,11 @@ export interface EnvelopePreviewProps {
 /** The envelope that will be answered, and whether it fits into one packet. */
 export function EnvelopePreview({ draft, read, meta }: EnvelopePreviewProps) {
   const zone = meta.zones[0] ?? '';
-  const { data, content_type, ttl_seconds } = read.fields;
+  const { data, content_type, encoding, ttl_seconds } = read.fields;
   const format = contentFormat(content_type, new Map(Object.entries(meta.content_formats)));
-  const head = envelopeHead('b64', format, ttl_seconds);
-  const octets = envelopeOctets(read.octets.length, 'b64', format, ttl_seconds);
+  const head = envelopeHead(encoding, format, ttl_seconds);
+  const octets = envelopeOctets(read.octets.length, encoding, format, ttl_seconds);
+  const shown = encoding === 'plain' ? (utf8(read.octets) ?? '') : data;
   const size = answerSize(queryName(draft.key, TOKEN, zone), octets, zone);
   const fits = { both: 'records.fitsBoth', plain: 'records.fitsPlain', none: 'records.fitsNone' } as const;
   return (
@@ -30,8 +32,8 @@ export function EnvelopePreview({ draft, read, meta }: EnvelopePreviewProps) {
       <summary>{t('records.envelope', { octets: bytes(octets) })}</summary>
       <p class="code wrap">
         {head}
-        {data.slice(0, SHOWN)}
-        {data.length > SHOWN ? '…' : ''}
+        {shown.slice(0, SHOWN)}
+        {shown.length > SHOWN ? '…' : ''}
       </p>
       <p class="dim">{t(fits[size.fits], { plain: bytes(size.plain), signed: bytes(size.signed) })}</p>
     </details>

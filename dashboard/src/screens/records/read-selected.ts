@@ -25,7 +25,12 @@ export async function* readSelected(
   }
 }
 
+/** What a write gives a record, and a line of an export has. `encoding` only where it is plain text. */
+export function storedFields({ data = '', content_type, encoding, ttl_seconds, expires_at }: RecordResource) {
+  return { data, content_type, ...(encoding && { encoding }), ttl_seconds, expires_at };
+}
+
 /** A line of an export. */
-export function exportLine({ key, data, content_type, ttl_seconds, expires_at }: RecordResource): string {
-  return `${JSON.stringify({ key, data, content_type, ttl_seconds, expires_at })}\n`;
+export function exportLine(record: RecordResource): string {
+  return `${JSON.stringify({ key: record.key, ...storedFields(record) })}\n`;
 }

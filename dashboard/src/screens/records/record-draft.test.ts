@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { draftOf, newDraft, readDraft, withFile, withMode } from './record-draft.ts';
+import { type Draft, draftOf, newDraft, readDraft, withFile, withMode } from './record-draft.ts';
 import { textToBase64 } from './record-rules.ts';
 
 const LIMITS = { key: 178, data: 2586, contentType: 127, ttl: 2_147_483_647 };
 const NOW = Date.parse('2026-11-22T12:00:00.000Z');
-const good = { ...newDraft('acme', 300), key: 'a.acme.v1', text: 'hello' };
+const good: Draft = { ...newDraft('acme', 300), key: 'a.acme.v1', text: 'hello' };
 
-function reasons(draft: typeof good): readonly string[] {
+function reasons(draft: Draft): readonly string[] {
   return readDraft(draft, LIMITS, NOW).faults.map(({ reason }) => reason);
 }
 
@@ -17,6 +17,7 @@ describe('the form of a record', () => {
     assert.deepEqual(readDraft(good, LIMITS, NOW).fields, {
       data: 'aGVsbG8=',
       content_type: 'text/plain',
+      encoding: 'b64',
       ttl_seconds: 300,
       expires_at: null,
     });
@@ -75,9 +76,10 @@ describe('the form of a record', () => {
       key: 'a.acme.v1',
       data: textToBase64('{"a": 1}'),
       content_type: 'application/json',
+      encoding: 'b64',
       ttl_seconds: 60,
       expires_at: '2030-01-01T00:00:00.123Z',
-    };
+    } as const;
     const { key, ...fields } = stored;
     assert.equal(draftOf(stored).mode, 'json');
     assert.deepEqual(readDraft(draftOf(stored), LIMITS, NOW).fields, fields);
@@ -86,8 +88,32 @@ describe('the form of a record', () => {
     assert.equal(readDraft(draftOf(binary), LIMITS, NOW).fields.data, '/w==');
   });
 
+  it('takes plain text without line ends, and keeps it in plain text', () => {
+    const rest = {
+      content_type: 'text/plain',
+      encoding: 'plain',
+      ttl_seconds: 60,
+      expires_at: null,
+    } as const;
+    const draft = draftOf({ key: 'a.acme.v1', data: textToBase64('a;d=ü'), ...rest });
+    const read = readDraft(draft, LIMITS, NOW);
+    assert.deepEqual([draft.text, read.faults, read.fields.encoding], ['a;d=ü', [], 'plain']);
+    assert.deepEqual(reasons({ ...good, encoding: 'plain', text: 'a\n' }), ['data_plain']);
+    assert.deepEqual(reasons({ ...good, encoding: 'plain', mode: 'base64', text: '/w==' }), ['data_plain']);
+    assert.deepEqual(reasons({ ...good, text: 'a\n' }), []);
+    const sealed = {
+      ...good,
+      encoding: 'plain',
+      text: 'a\n',
+      seal: async (_: string, of: typeof read) => of,
+    } as const;
+    assert.equal(readDraft(sealed, LIMITS, NOW).fields.encoding, 'b64');
+    assert.deepEqual(reasons(sealed), []);
+  });
+
   it('keeps CRLF ends of lines, which a text area turns into LF, and opens mixed ones as Base64', () => {
-    const stored = { key: 'a.acme.v1', content_type: 'text/plain', ttl_seconds: 60, expires_at: null };
+    const rest = { content_type: 'text/plain', encoding: 'b64', ttl_seconds: 60, expires_at: null } as const;
+    const stored = { key: 'a.acme.v1', ...rest };
     const draft = draftOf({ ...stored, data: textToBase64('a\r\nb\r\n') });
     assert.deepEqual([draft.mode, draft.text], ['text', 'a\nb\n']);
     const data = (changed: typeof draft): string => readDraft(changed, LIMITS, NOW).fields.data;
@@ -105,7 +131,8 @@ describe('the form of a record', () => {
     process.env.TZ = 'Europe/Berlin';
     try {
       const now = Date.parse('2026-10-01T00:00:00Z');
-      const rest = { key: 'a.acme.v1', data: 'YQ==', content_type: 'text/plain', ttl_seconds: 60 };
+      const type = { content_type: 'text/plain', encoding: 'b64' } as const;
+      const rest = { key: 'a.acme.v1', data: 'YQ==', ...type, ttl_seconds: 60 };
       for (const expires_at of ['2026-10-25T00:30:00.000Z', '2026-10-25T01:30:00.000Z']) {
         const draft = draftOf({ ...rest, expires_at });
         assert.equal(readDraft(draft, LIMITS, now).fields.expires_at, expires_at);

@@ -1,5 +1,6 @@
 import { bytesOf } from '../../../../sdk/src/uqrp-sdk.ts';
 import { decodeBase64, encodeBase64 } from '../../../../src/protocol/encodings.ts';
+import { isPlainText } from '../../../../src/protocol/query/envelope.ts';
 import { formatted, isJson } from './json-text.ts';
 import { parsedJson, utf8 } from './payload.ts';
 import { contentTypeFault, type Fault, keyFault, type RecordLimits } from './record-rules.ts';
@@ -19,6 +20,7 @@ export interface Draft {
   readonly text: string;
   readonly file: { readonly name: string; readonly octets: Uint8Array<ArrayBuffer> } | null;
   readonly contentType: string;
+  readonly encoding: 'b64' | 'plain';
   readonly ttl: string;
   readonly expiry: ExpiryMode;
   readonly amount: string;
@@ -56,6 +58,7 @@ export function newDraft(namespace: string, ttl: number): Draft {
 }
 
 const NEVER = {
+  encoding: 'b64',
   expiry: 'never',
   amount: '1',
   unit: 'hours',
@@ -85,6 +88,7 @@ export function draftOf(record: StoredRecord): Draft {
     contentType: record.content_type,
     ttl: String(record.ttl_seconds),
     ...NEVER,
+    encoding: record.encoding,
     ...(expires_at !== null && { expiry: 'at', at: localTime(new Date(expires_at)), storedAt: expires_at }),
     isCrlf: lines?.isCrlf ?? false,
   };
@@ -118,11 +122,14 @@ export function readDraft(draft: Draft, limits: RecordLimits, now: number): Read
   const faults: Fault[] = [];
   const key = keyFault(draft.key, limits.key);
   if (key !== null) faults.push({ field: 'key', reason: key });
+  // An encrypted value is never in plain text.
+  const encoding = draft.seal === null ? draft.encoding : 'b64';
   const decoded = octetsOf(draft);
   const octets = decoded ?? new Uint8Array();
   if (decoded === null) faults.push({ field: 'data', reason: 'data_base64' });
   if (draft.mode === 'json' && !isJson(draft.text)) faults.push({ field: 'data', reason: 'data_json' });
   if (octets.length > limits.data) faults.push({ field: 'data', reason: 'data_long' });
+  if (encoding === 'plain' && !isPlainText(octets)) faults.push({ field: 'data', reason: 'data_plain' });
   const type = contentTypeFault(draft.contentType, limits.contentType);
   if (type !== null) faults.push({ field: 'content_type', reason: type });
   const ttl = /^[0-9]{1,10}$/.test(draft.ttl) ? Number(draft.ttl) : -1;
@@ -135,6 +142,7 @@ export function readDraft(draft: Draft, limits: RecordLimits, now: number): Read
     fields: {
       data: encodeBase64(octets),
       content_type: draft.contentType,
+      encoding,
       ttl_seconds: Math.max(0, ttl),
       expires_at: typeof expires === 'string' ? expires : null,
     },

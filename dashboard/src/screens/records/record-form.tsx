@@ -90,6 +90,15 @@ export function RecordForm({ meta, initial, isNew, namespaces, onSave, onCancel 
         options={Object.keys(meta.content_formats)}
         isCode
       />
+      <Select<Draft['encoding']>
+        label={t('records.encoding')}
+        value={draft.encoding}
+        options={[
+          { value: 'b64', text: t('records.mode_base64') },
+          { value: 'plain', text: t('records.plain') },
+        ]}
+        onChange={(encoding) => change({ encoding })}
+      />
       <TextField
         label={t('records.ttl')}
         value={draft.ttl}

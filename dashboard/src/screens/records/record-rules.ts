@@ -17,6 +17,7 @@ export type FaultReason =
   | 'data_long'
   | 'data_base64'
   | 'data_json'
+  | 'data_plain'
   | 'type_long'
   | 'type_form'
   | 'ttl_range'

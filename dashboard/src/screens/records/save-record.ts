@@ -2,6 +2,7 @@
 import { ApiError, type RecordResource, type TaggedRecord } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
 import { asOwn } from '../../data/own-writes.ts';
+import { storedFields } from './read-selected.ts';
 import { changedFields, differences, type Editable, isConflict } from './three-way.ts';
 
 /** A write that the server has answered. */
@@ -21,18 +22,15 @@ export type EditResult =
   | { readonly kind: 'conflict'; readonly theirs: TaggedRecord };
 
 export function editable(record: RecordResource): Editable {
-  const { data = '', content_type, ttl_seconds, expires_at } = record;
-  return { data, content_type, ttl_seconds, expires_at };
+  return { encoding: 'b64', ...storedFields(record) };
 }
 
 /** @param idempotencyKey the same for the same input: a second try after a lost answer makes no second record */
 export async function createRecord(key: string, fields: Editable, idempotencyKey: string): Promise<Saved> {
-  const { expires_at, ...rest } = fields;
   const started = performance.now();
-  const value = expires_at === null ? rest : fields;
   const place = noteSeq();
   const options = { idempotencyKey, onWritten: place.note };
-  const record = await asOwn('record.upserted', [key], () => api.records.create(key, value, options));
+  const record = await asOwn('record.upserted', [key], () => api.records.create(key, fields, options));
   return { record, started, answered: performance.now(), seq: place.seq() };
 }
 

@@ -11,7 +11,7 @@ import { BulkDialog } from './bulk-dialog.tsx';
 import { type BulkItem, stepsOf } from './bulk-job.ts';
 import { type HeldDeletion, holdRecords, undoDeletion } from './deletion.ts';
 import { LifetimeDialog } from './lifetime-dialog.tsx';
-import { exportLine, readSelected } from './read-selected.ts';
+import { exportLine, readSelected, storedFields } from './read-selected.ts';
 import type { RecordRow } from './record-pages.ts';
 
 export interface SelectionBarProps {
@@ -67,10 +67,10 @@ export function SelectionBar(props: SelectionBarProps) {
   const change = async (parts: Partial<NewRecord>): Promise<void> => {
     const items: BulkItem[] = [];
     for await (const record of readSelected(api, chosen, filter)) {
-      const { key, data = '', content_type, ttl_seconds, expires_at } = record;
-      const { expires_in, ...rest } = parts;
-      const expiry = expires_in === undefined ? { expires_at } : { expires_in };
-      items.push({ key, record: { key, data, content_type, ttl_seconds, ...expiry, ...rest } });
+      const { key } = record;
+      const fields = storedFields(record);
+      const { expires_at: _, ...rest } = fields;
+      items.push({ key, record: { key, ...(parts.expires_in === undefined ? fields : rest), ...parts } });
     }
     setJob({
       title: tn('records.bulkChange', items.length),

@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { changedFields, differences, type Editable, isConflict, merged } from './three-way.ts';
 
-const base: Editable = { data: 'YQ==', content_type: 'text/plain', ttl_seconds: 300, expires_at: null };
+const base: Editable = {
+  data: 'YQ==',
+  content_type: 'text/plain',
+  encoding: 'b64',
+  ttl_seconds: 300,
+  expires_at: null,
+};
 
 describe('two people change one record', () => {
   it('sees who changed what', () => {
@@ -35,5 +41,8 @@ describe('two people change one record', () => {
       'expires_at',
     ]);
     assert.deepEqual(changedFields(base, { ...base, ttl_seconds: 0 }), ['ttl_seconds']);
+    const plain: Editable = { ...base, encoding: 'plain' };
+    assert.deepEqual(changedFields(base, plain), ['encoding']);
+    assert.deepEqual(merged(base, { ...base, data: 'Yg==' }, plain, new Map()), { ...plain, data: 'Yg==' });
   });
 });

@@ -5,6 +5,8 @@ export interface Editable {
   /** Base64. */
   readonly data: string;
   readonly content_type: string;
+  /** How DNS answers carry the data. */
+  readonly encoding: 'b64' | 'plain';
   readonly ttl_seconds: number;
   readonly expires_at: string | null;
 }
@@ -21,7 +23,7 @@ export interface FieldDifference {
   readonly by: Side | 'both' | 'same';
 }
 
-const FIELDS: readonly EditableField[] = ['data', 'content_type', 'ttl_seconds', 'expires_at'];
+const FIELDS: readonly EditableField[] = ['data', 'content_type', 'encoding', 'ttl_seconds', 'expires_at'];
 
 /** Only the fields that somebody changed. */
 export function differences(base: Editable, mine: Editable, theirs: Editable): readonly FieldDifference[] {
@@ -45,19 +47,10 @@ export function merged(
   theirs: Editable,
   choices: ReadonlyMap<EditableField, Side>,
 ): Editable {
-  const sideOf = new Map(
-    differences(base, mine, theirs).map(({ field, by }) => [
-      field,
-      choices.get(field) ?? (by === 'theirs' ? 'theirs' : 'mine'),
-    ]),
+  const fields = differences(base, mine, theirs).filter(
+    ({ field, by }) => (choices.get(field) ?? by) === 'theirs',
   );
-  const from = (field: EditableField): Editable => (sideOf.get(field) === 'theirs' ? theirs : mine);
-  return {
-    data: from('data').data,
-    content_type: from('content_type').content_type,
-    ttl_seconds: from('ttl_seconds').ttl_seconds,
-    expires_at: from('expires_at').expires_at,
-  };
+  return { ...mine, ...Object.fromEntries(fields.map(({ field }) => [field, theirs[field]])) };
 }
 
 /** The fields of `to` that differ from `from`: what a PATCH has to send. */
