@@ -48,6 +48,25 @@ describe('the client against a server', () => {
       assert.equal(await uqrp.records.find('a.life.client-tests.v1'), null);
     });
 
+    it('in plain text read back as they are, and show it only where it is so', async () => {
+      const key = 'plain.life.client-tests.v1';
+      await uqrp.records.put(key, { text: 'a;b=c;d=e', encoding: 'plain' });
+      assert.equal((await uqrp.records.find(key))?.encoding, 'plain');
+      for (const reader of readers) {
+        for (;;) {
+          const { data } = await reader.text(key).catch(() => ({ data: null }));
+          if (data === 'a;b=c;d=e') break;
+        }
+        assert.equal((await reader.raw(key)).fields.get('e'), 'plain');
+      }
+      const record = (await uqrp.records.find(key))!;
+      const changed = await uqrp.records.update(record.id, { encoding: 'b64' });
+      assert.equal('encoding' in changed, false);
+      await assert.rejects(uqrp.records.update(record.id, { text: 'a\n', encoding: 'plain' }), {
+        messages: ['data has octets that plain text cannot have'],
+      });
+    });
+
     it('tell where a write is, until the answers of every node show it', async () => {
       const places: string[] = [];
       const onWritten = (seq: string): void => void places.push(seq);

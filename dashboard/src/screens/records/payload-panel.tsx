@@ -35,6 +35,8 @@ export function PayloadPanel({ record }: PayloadPanelProps) {
       <dl class="facts">
         <dt>{t('records.type')}</dt>
         <dd class="code">{record.content_type}</dd>
+        <dt>{t('records.encoding')}</dt>
+        <dd>{t(record.encoding === 'plain' ? 'records.plain' : 'records.mode_base64')}</dd>
         <dt>{t('records.size')}</dt>
         <dd>{bytes(octets.length)}</dd>
         <dt>{t('records.ttl')}</dt>

@@ -143,7 +143,8 @@ function keyHelp(namespaces: readonly string[]): string {
 /** A fault is shown while its field is being typed, but not before. */
 function wasTouched(field: Fault['field'], draft: Draft, initial: Draft): boolean {
   if (field === 'key') return draft.key !== initial.key;
-  if (field === 'data') return draft.text !== initial.text || draft.file !== initial.file;
+  if (field === 'data')
+    return draft.text !== initial.text || draft.file !== initial.file || draft.encoding !== initial.encoding;
   if (field === 'content_type') return draft.contentType !== initial.contentType;
   return field === 'ttl_seconds'
     ? draft.ttl !== initial.ttl
