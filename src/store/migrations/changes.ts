@@ -6,7 +6,6 @@ create table feed_blocks (
   primary key (owner, block)
 ) strict, without rowid;
 alter table records add column revision integer default 1 not null;
-alter table records add column encoding text;
 alter table namespaces add column history_id integer;
 alter table namespaces add column history_versions integer;
 alter table namespaces add column history_days integer;
@@ -38,13 +37,9 @@ create table record_versions (
   expires_at integer,
   octets integer not null,
   data blob,
-  encoding text,
-  created_at integer,
-  record_id text,
   constraint record_versions_key primary key (history_id, key, version, cause)
 ) strict;
 create index record_versions_write on record_versions (history_id, write_seq);
-create index record_versions_listing on record_versions (history_id, created_at, record_id) where record_id is not null;
 create index record_versions_expiry on record_versions (expires_at) where expires_at is not null and data is not null;
 create table audit_log (
   customer_id text not null,
@@ -68,4 +63,26 @@ create table audit_log (
 ) strict, without rowid;
 create index audit_log_bounded on audit_log (customer_id, at) where outcome = 'refused' or action = 'sign_in.failed';
 create index audit_log_invitations on audit_log (object_name) where object_kind = 'invitation';
+`;
+
+/**
+ * What `0005-plain-text` adds: the encoding of a value in answers, and the place that a record which can be gone had in listings. Histories of
+ * before know no more of it than its key and when its first value began.
+ */
+export const PLAIN_TEXT = `
+alter table records add column encoding text;
+alter table record_versions add column encoding text;
+alter table record_versions add column created_at integer;
+alter table record_versions add column record_id text;
+update record_versions set
+  created_at = coalesce(
+    (select r.created_at from records as r where r.key = record_versions.key and r.created_at <= record_versions.valid_from),
+    (select min(o.valid_from) from record_versions as o
+      where o.history_id = record_versions.history_id and o.key = record_versions.key)),
+  record_id = coalesce(
+    (select r.id from records as r where r.key = record_versions.key and r.created_at <= record_versions.valid_from), key)
+where cause <> 'create' and not exists (
+  select 1 from records as r
+  where r.key = record_versions.key and r.created_at <= record_versions.valid_from and r.expires_at is null);
+create index record_versions_listing on record_versions (history_id, created_at, record_id) where record_id is not null;
 `;

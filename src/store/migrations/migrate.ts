@@ -1,6 +1,6 @@
 import { type Clock, formatTime } from '../../base/time.ts';
 import type { Db, Tx } from '../store.ts';
-import { CHANGES } from './changes.ts';
+import { CHANGES, PLAIN_TEXT } from './changes.ts';
 import { FIRST_TABLES, WEBHOOKS } from './first-release.ts';
 import { secondRelease } from './second-release.ts';
 
@@ -10,6 +10,7 @@ const STEPS: Readonly<Record<string, (engine: Db['engine']) => string>> = {
   '0002-webhooks': () => WEBHOOKS,
   '0003-second-release': secondRelease,
   '0004-changes': () => CHANGES,
+  '0005-plain-text': () => PLAIN_TEXT,
 };
 
 /** The last step: what a process that does not migrate waits for. */
