@@ -171,6 +171,10 @@ describe('rollouts', () => {
     assert.equal(murmur3('hello'), 0x248bfa47);
     assert.equal(murmur3('hello, world'), 0x149bbb7f);
     assert.equal(murmur3('The quick brown fox jumps over the lazy dog', 0x9747b28c), 0x2fa826cd);
+    // By another implementation: both sides of the buffer for short texts, and octets of other scripts.
+    assert.equal(murmur3('a'.repeat(256)), 0xa8796809);
+    assert.equal(murmur3('a'.repeat(257)), 0xd27b4d49);
+    assert.equal(murmur3('grüße, 漢字'), 0x692c1f7a);
   });
 
   it('spread 20,000 keys as the percentages say, by chi-square', () => {

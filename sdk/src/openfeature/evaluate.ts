@@ -109,23 +109,40 @@ function compareIdentifiers(a: string | undefined, b: string | undefined): numbe
 }
 
 const UTF8 = new TextEncoder();
+/** Holds one short text of ASCII, which most are: to encode it takes ten times as long as to hash it. */
+const ASCII = new DataView(new ArrayBuffer(256));
 
 /** MurmurHash3, 32 bits, of the UTF-8 of a text (Austin Appleby, public domain). */
 export function murmur3(text: string, seed = 0): number {
-  const octets = UTF8.encode(text);
-  const view = new DataView(octets.buffer);
-  const whole = octets.length & ~3;
+  const octets = isShortAscii(text) ? ASCII : viewOf(UTF8.encode(text));
+  const length = octets === ASCII ? text.length : octets.byteLength;
+  const whole = length & ~3;
   let hash = seed;
   for (let at = 0; at < whole; at += 4) {
-    hash ^= scrambled(view.getUint32(at, true));
+    hash ^= scrambled(octets.getUint32(at, true));
     hash = Math.imul((hash << 13) | (hash >>> 19), 5) + 0xe6546b64;
   }
   let tail = 0;
-  for (let at = octets.length - 1; at >= whole; at -= 1) tail = (tail << 8) | view.getUint8(at);
-  hash ^= scrambled(tail) ^ octets.length;
+  for (let at = length - 1; at >= whole; at -= 1) tail = (tail << 8) | octets.getUint8(at);
+  hash ^= scrambled(tail) ^ length;
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return (hash ^ (hash >>> 16)) >>> 0;
+}
+
+function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, byteLength);
+}
+
+/** Whether it is; then `ASCII` has it. */
+function isShortAscii(text: string): boolean {
+  if (text.length > ASCII.byteLength) return false;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code > 127) return false;
+    ASCII.setUint8(at, code);
+  }
+  return true;
 }
 
 function scrambled(block: number): number {
