@@ -17,6 +17,7 @@ import { manualPage, type Setting } from './manual-page.ts';
 const ROOT = new URL('../', import.meta.url);
 const MANUAL = 'man/uqrp.1';
 const SETTINGS = 'docs/operations/settings.md';
+const LIMITS_PAGE = 'docs/operations/limits.md';
 
 /** Pages of docs/services with their titles and services; the last one has all others. */
 const SERVICE_PAGES: Readonly<Record<string, readonly [title: string, ...resources: string[]]>> = {
@@ -45,7 +46,8 @@ export async function documents(): Promise<ReadonlyMap<string, string>> {
   return new Map([
     [MANUAL, currentManual()],
     ['docs/openapi.json', documentText(await publishedDocument())],
-    [SETTINGS, settingsPage(textOf(SETTINGS))],
+    [SETTINGS, withTable(textOf(SETTINGS), 'environment', variablesTable())],
+    [LIMITS_PAGE, limitsPage(textOf(LIMITS_PAGE))],
     ...pages,
   ]);
 }
@@ -77,30 +79,30 @@ function variables(): Setting[] {
   }));
 }
 
-/** Tables of variables and limits. What a limit means is written in the page; a new one gets an empty cell to fill. */
-function settingsPage(page: string): string {
+function variablesTable(): string {
+  return table(
+    ['Name', 'Default', 'Meaning'],
+    variables().map(({ name, standard, meaning }) => [name, standard ?? '', meaning]),
+  );
+}
+
+/** What a limit means is written in the page; a new one gets an empty cell to fill. */
+function limitsPage(page: string): string {
   const meanings = new Map(
     [...page.matchAll(/^\| (\w+) \| [\d,]+ \| (.*) \|$/gm)].map(([, name, text]) => [name, text]),
   );
-  const limits = Object.entries(LIMITS).map(([name, value]) => [
+  const rows = Object.entries(LIMITS).map(([name, value]) => [
     name,
     value.toLocaleString('en-US'),
     meanings.get(name) ?? '',
   ]);
-  const tables = {
-    environment: table(
-      ['Name', 'Default', 'Meaning'],
-      variables().map(({ name, standard, meaning }) => [name, standard ?? '', meaning]),
-    ),
-    limits: table(['Name', 'Value', 'Meaning'], limits),
-  };
-  return Object.entries(tables).reduce(
-    (text, [mark, rows]) =>
-      text.replace(
-        new RegExp(`(<!-- ${mark} -->\n\n)[^]*?(\n\n<!-- end -->)`),
-        (_, before: string, after: string) => `${before}${rows}${after}`,
-      ),
-    page,
+  return withTable(page, 'limits', table(['Name', 'Value', 'Meaning'], rows));
+}
+
+function withTable(page: string, mark: string, rows: string): string {
+  return page.replace(
+    new RegExp(`(<!-- ${mark} -->\n\n)[^]*?(\n\n<!-- end -->)`),
+    (_, before: string, after: string) => `${before}${rows}${after}`,
   );
 }
 

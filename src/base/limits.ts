@@ -1,4 +1,4 @@
-/** Every limit of the product: octets unless name or comment gives a unit. docs/operations/settings.md prints the table. */
+/** Every limit of the product: octets unless name or comment gives a unit. docs/operations/limits.md prints the table. */
 export const LIMITS = {
   recordData: 2586, // decoded
   label: 63, // RFC 1035 §2.3.4

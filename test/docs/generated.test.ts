@@ -10,7 +10,7 @@ describe('what documents print of the code', async () => {
   }
 
   it('says of each limit what it means', () => {
-    const [, limits = ''] = textOf('docs/operations/settings.md').split('<!-- limits -->');
+    const [, limits = ''] = textOf('docs/operations/limits.md').split('<!-- limits -->');
     assert.deepEqual(limits.match(/^\| \w+ \| [\d,]+ \|\s*\|$/gm) ?? [], []);
   });
 });
