@@ -8,22 +8,28 @@ const A_MILLISECOND = 4096;
 export function timeOrderedUuids(clock: Clock): () => string {
   let time = 0;
   let count = 0;
+  let head = textOf(time);
   return () => {
     count++;
     const now = clock();
     if (now > time) {
       time = now;
       count = 0;
+      head = textOf(time);
     } else if (count === A_MILLISECOND) {
       // The clock stands still or was set back: ids must still ascend.
       time++;
       count = 0;
+      head = textOf(time);
     }
-    const head = time.toString(16).padStart(12, '0');
-    const middle = count.toString(16).padStart(3, '0');
     // A version 4 UUID has its variant and random bits at the same position.
-    return `${head.slice(0, 8)}-${head.slice(8)}-7${middle}${randomUUID().slice(18)}`;
+    return `${head}-7${count.toString(16).padStart(3, '0')}${randomUUID().slice(18)}`;
   };
+}
+
+function textOf(time: number): string {
+  const digits = time.toString(16).padStart(12, '0');
+  return `${digits.slice(0, 8)}-${digits.slice(8)}`;
 }
 
 // The epoch of a log: the id of its database. After a restored backup the same database gets a successor, the id with a time behind it: its

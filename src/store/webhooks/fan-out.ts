@@ -40,12 +40,13 @@ const EVENT_TYPES = Object.keys(WEBHOOK_EVENTS)
   .map((type) => `'${type}'`)
   .join(', ');
 
+/** Without any webhook the changes are not looked at. */
 const CUSTOMERS_CONCERNED = statement<
   { after: number; until: number },
   { readonly customer_id: string; readonly count: number }
 >(
   `select customer_id, count(*) as count from webhooks
-  where enabled = 1 and customer_id in (
+  where exists (select 1 from webhooks where enabled = 1) and enabled = 1 and customer_id in (
     select owner from change_log
     where seq > :after and seq <= :until and cause <> 'expiry' and type in (${EVENT_TYPES}) and owner is not null)
   group by customer_id`,
