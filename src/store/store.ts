@@ -36,8 +36,8 @@ export interface RowInsert {
 export interface Tx extends Db {
   readonly isUnit: true;
   /**
-   * Inserts a row with the commit: on PostgreSQL it then costs no round trip and no plan of its own, on SQLite the rows of all units of a
-   * commit are one statement. The unit does not see it. A failure is that of the unit, on SQLite that of all units of the commit.
+   * Inserts a row, at the latest with the commit: on PostgreSQL it then costs no round trip and no plan of its own. The unit does not count on
+   * seeing it. A failure is that of the unit.
    */
   insertLast(insert: RowInsert, values: readonly LastValue[]): Promise<void>;
 }

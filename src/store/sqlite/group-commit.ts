@@ -3,7 +3,7 @@ import { createDrain } from '../../base/lifecycle/loop.ts';
 import { isBusy } from '../engine/engine-errors.ts';
 import { joinMarks, type Marks, marksOf } from '../engine/signals.ts';
 import type { Tx } from '../store.ts';
-import { insertLastRows, type LastRow, newUnit, type SqliteConnection } from './driver.ts';
+import { newUnit, type SqliteConnection } from './driver.ts';
 
 /** Units that share a commit at most. */
 const BATCH_UNITS = 128;
@@ -19,12 +19,7 @@ interface Job {
   reject(error: unknown): void;
 }
 
-type Done = {
-  readonly job: Job;
-  readonly value: unknown;
-  readonly marks: Marks;
-  readonly last: readonly LastRow[];
-};
+type Done = { readonly job: Job; readonly value: unknown; readonly marks: Marks };
 type Ran =
   | (Omit<Done, 'job'> & { readonly ok: true })
   | {
@@ -118,7 +113,7 @@ export class GroupCommit {
       if (!this.#connection.inTransaction) return rejectAll(done, lost());
       if (this.#now() >= end) break;
     }
-    await this.#commit(done);
+    this.#commit(done);
   }
 
   /** BEGIN IMMEDIATE takes the writer lock, so that no later statement of the batch can find it taken. */
@@ -144,7 +139,7 @@ export class GroupCommit {
       const value = await job.run(unit.tx);
       unit.end();
       if (!isFirst) this.#connection.run('release unit');
-      return { ok: true, value, marks: marksOf(unit.tx), last: unit.last };
+      return { ok: true, value, marks: marksOf(unit.tx) };
     } catch (error) {
       unit.end();
       return { ok: false, error, isUndone: !isFirst && this.#undoUnit() };
@@ -162,12 +157,8 @@ export class GroupCommit {
     }
   }
 
-  async #commit(done: readonly Done[]): Promise<void> {
+  #commit(done: readonly Done[]): void {
     try {
-      await insertLastRows(
-        this.#connection,
-        done.flatMap(({ last }) => last),
-      );
       this.#connection.run('commit');
     } catch (error) {
       this.#rollback();
