@@ -5,6 +5,7 @@ import {
   ApiError,
   BulkError,
   ConnectionError,
+  type RecordResource,
   TimeoutError,
   Uqrp,
   UqrpError,
@@ -54,6 +55,28 @@ export function openRest(address: string | undefined, config: Config, token = to
     read: (run) => told(run, ''),
     write: (run) => told(run, ' The write may have been done: read the record.'),
   };
+}
+
+/** Records of a page: 500 with the longest payloads have 2 MB. */
+const PAGE = 500;
+
+/** Every record of a namespace. @throws InputError when there is no such namespace: one that is mistyped has no records either */
+export async function recordsOfNamespace(
+  { read }: Rest,
+  namespace: string,
+  resource?: string,
+): Promise<readonly RecordResource[]> {
+  const rows = await read((api) => api.records.list({ namespace, resource }, { limit: PAGE }).toArray());
+  if (rows.length === 0 && (await read((api) => api.namespaces.find(namespace))) === null)
+    throw new InputError(`UQRP_TOKEN reaches no namespace ${escapeControls(namespace)}`);
+  return rows;
+}
+
+/** The payload of a record that was listed. @throws InputError for a credential that may not read */
+export function payloadOfRow({ data }: RecordResource, { origin }: Rest): Buffer {
+  if (data === undefined)
+    throw new InputError(`UQRP_TOKEN is not allowed to read: ${origin} gave records without data`);
+  return Buffer.from(data, 'base64');
 }
 
 function tokenOfEnvironment(): string {

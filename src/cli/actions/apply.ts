@@ -2,7 +2,6 @@ import { readKeyFile } from '../../../sdk/src/encryption.ts';
 import type { RecordResource } from '../../../sdk/src/uqrp-sdk.ts';
 import { InputError, UsageError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { decodeBase64 } from '../../protocol/encodings.ts';
 import { readDirectory } from '../apply/directory.ts';
 import {
   decryptedRecord,
@@ -29,7 +28,7 @@ import { commandConfig } from '../context.ts';
 import { diffOf } from '../diff.ts';
 import { ofFile, readSecretFile } from '../key-files.ts';
 import { EXIT, escapeControls, print } from '../output.ts';
-import { openRest, type Rest } from '../rest.ts';
+import { openRest, payloadOfRow, type Rest, recordsOfNamespace } from '../rest.ts';
 
 export interface ApplyOptions {
   readonly namespace?: string;
@@ -109,31 +108,22 @@ function wantedIn(namespace: string, record: PresentRecord): WantedRecord {
   return { key: labels.join('.'), data, contentType, plain, ttlSeconds, expiresIn: null, isEncrypted };
 }
 
-/** Records of a page: 500 with the longest payloads have 2 MB. */
-const PAGE = 500;
-
-/** Every record of a namespace, decrypted where a key opens it. @throws InputError when there is no such namespace: a name that is mistyped has no records either */
+/** Every record of a namespace, decrypted where a key opens it. */
 async function presentRecords(
   rest: Rest,
   namespace: string,
   keys: PlanKeys | null,
   resource?: string,
 ): Promise<readonly PresentRecord[]> {
-  const rows = await rest.read((api) => api.records.list({ namespace, resource }, { limit: PAGE }).toArray());
-  if (rows.length === 0 && (await rest.read((api) => api.namespaces.find(namespace))) === null) {
-    throw new InputError(`UQRP_TOKEN reaches no namespace ${escapeControls(namespace)}`);
-  }
-  const records = rows.map((row) => presentOf(row, rest.origin));
+  const rows = await recordsOfNamespace(rest, namespace, resource);
+  const records = rows.map((row) => presentOf(row, rest));
   return keys === null ? records : await Promise.all(records.map((record) => decryptedRecord(keys, record)));
 }
 
-function presentOf(row: RecordResource, origin: string): PresentRecord {
-  const octets = row.data === undefined ? null : decodeBase64(row.data);
-  if (octets === null)
-    throw new InputError(`UQRP_TOKEN is not allowed to read: ${origin} gave records without data`);
+function presentOf(row: RecordResource, rest: Rest): PresentRecord {
   return {
     key: row.key,
-    data: Buffer.from(octets),
+    data: payloadOfRow(row, rest),
     contentType: row.content_type,
     plain: row.encoding === 'plain',
     ttlSeconds: row.ttl_seconds,

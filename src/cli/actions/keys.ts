@@ -10,7 +10,7 @@ import {
 } from '../../../sdk/src/encryption.ts';
 import { InputError, UsageError } from '../../base/errors.ts';
 import { replaceFileSync } from '../../base/files.ts';
-import type { Clock } from '../../base/time.ts';
+import { type Clock, formatTime } from '../../base/time.ts';
 import { decodeBase64 } from '../../protocol/encodings.ts';
 import { ofFile, readSecretFile } from '../key-files.ts';
 import { print } from '../output.ts';
@@ -90,7 +90,7 @@ export async function keyAdd(
 }
 
 function dateOf(clock: Clock): string {
-  return new Date(clock()).toISOString().slice(0, 10);
+  return formatTime(clock()).slice(0, 10);
 }
 
 /** Prints the public key of a signing key. */

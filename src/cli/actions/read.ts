@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { InputError, UsageError } from '../../base/errors.ts';
+import { formatTimeOrNull } from '../../base/time.ts';
 import { readEnvironment } from '../../ops/config/env.ts';
 import { queryTokenText } from '../../ops/config/variables.ts';
 import { RCODE, RRTYPE } from '../../protocol/dns/codes.ts';
@@ -43,13 +44,9 @@ export async function readRecord(subject: string, options: ReadOptions): Promise
   const opened = opener === null ? null : await opener.open(recordKeyIn(question.name), stored);
   const octets = opened === null ? stored : Buffer.from(opened.data);
   if (options.json === true) {
-    const written = opened === null ? {} : { written: timeText(opened.time) };
+    const written = opened === null ? {} : { written: formatTimeOrNull(opened.time) };
     print(JSON.stringify({ format, ttl, data: octets.toString('base64'), ...written }));
   } else process.stdout.write(process.stdout.isTTY ? forTerminal(octets) : octets);
-}
-
-function timeText(time: number | null): string | null {
-  return time === null ? null : new Date(time).toISOString();
 }
 
 /** The record's key in a full name: what is between operation and token, and the zone. */

@@ -10,12 +10,11 @@ import {
 } from '../../../sdk/src/encryption.ts';
 import { bytesOf } from '../../../sdk/src/uqrp-sdk.ts';
 import { InputError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import { foldCase } from '../../protocol/names/labels.ts';
 import { commandConfig } from '../context.ts';
 import { ofFile, readSecretFile } from '../key-files.ts';
 import { escapeControls, print } from '../output.ts';
-import { openRest } from '../rest.ts';
+import { openRest, payloadOfRow, recordsOfNamespace } from '../rest.ts';
 
 export interface ReencryptOptions {
   /** Path of the key file. */
@@ -46,18 +45,13 @@ export async function reencryptNamespace(
   const namespace = foldCase(name);
   const find = (key: string, octets: Uint8Array): Promise<Finding> =>
     findingOf(keys, options.key, key, octets);
-  const rows = await rest.read((api) =>
-    api.records.list({ namespace }, { limit: LIMITS.pageRecordsMax }).toArray(),
-  );
-  if (rows.length === 0 && (await rest.read((api) => api.namespaces.find(namespace))) === null)
-    throw new InputError(`UQRP_TOKEN reaches no namespace ${escapeControls(namespace)}`);
-  if (rows.some(({ data }) => data === undefined))
-    throw new InputError(`UQRP_TOKEN is not allowed to read: ${rest.origin} gave records without data`);
+  const rows = await recordsOfNamespace(rest, namespace);
   const counts = { done: 0, plain: 0 };
   const moved: { readonly key: string; readonly from: string; readonly to: string }[] = [];
   const faults: string[] = [];
-  for (const { id, key, data } of rows) {
-    const finding = await find(key, bytesOf({ data }));
+  for (const row of rows) {
+    const { id, key } = row;
+    const finding = await find(key, payloadOfRow(row, rest));
     if (finding.kind === 'fault') faults.push(`${key}: ${finding.message}`);
     else if (finding.kind !== 'due') counts[finding.kind]++;
     else {
