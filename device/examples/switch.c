@@ -11,9 +11,8 @@
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
+#include "openssl.h"
 #include "sockets.h"
-
-#include <openssl/evp.h>
 
 struct state {
   uint8_t latest[6];
@@ -27,16 +26,6 @@ struct pinned {
   struct state state;
   enum uqrp_result last;
 };
-
-int uqrp_verify(const uint8_t *signature, const uint8_t *key, const uint8_t *message, size_t size) {
-  EVP_PKEY *const pkey = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, key, 32);
-  EVP_MD_CTX *const ctx = EVP_MD_CTX_new();
-  const int good = pkey != NULL && ctx != NULL && EVP_DigestVerifyInit(ctx, NULL, NULL, NULL, pkey) == 1 &&
-                   EVP_DigestVerify(ctx, signature, 64, message, size) == 1;
-  EVP_MD_CTX_free(ctx);
-  EVP_PKEY_free(pkey);
-  return good;
-}
 
 /* Takes a record with a good signature that says "on" or "off". */
 static int accept_signed(void *context, struct uqrp_record *record) {

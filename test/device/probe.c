@@ -8,21 +8,11 @@
  *   is QUERY REPLY TEXT                        1 or 0
  * Each block of memory is as long as its content, so that a sanitizer sees an octet too many.
  */
+#include "examples/openssl.h"
 #include "uqrp.h"
 
-#include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-int uqrp_verify(const uint8_t *signature, const uint8_t *key, const uint8_t *message, size_t size) {
-  EVP_PKEY *const pkey = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, key, 32);
-  EVP_MD_CTX *const ctx = EVP_MD_CTX_new();
-  const int good = pkey != NULL && ctx != NULL && EVP_DigestVerifyInit(ctx, NULL, NULL, NULL, pkey) == 1 &&
-                   EVP_DigestVerify(ctx, signature, 64, message, size) == 1;
-  EVP_MD_CTX_free(ctx);
-  EVP_PKEY_free(pkey);
-  return good;
-}
 
 static uint8_t *octets(const char *text, size_t *size) {
   size_t i;
