@@ -1,37 +1,24 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type Ended, runCli, settingsFor } from '../support/command.ts';
-import { type Account, account, startUqrp, type Uqrp } from '../support/server-process.ts';
+import { type CommandWorld, startCommandWorld } from '../support/command-world.ts';
+import type { Account, Uqrp } from '../support/server-process.ts';
 import { eventually } from './client.ts';
 
 describe('uqrp apply, promote and import --dry-run', () => {
+  let world: CommandWorld;
   let server: Uqrp;
   let env: NodeJS.ProcessEnv;
   let owner: Account;
   let dir: string;
 
   before(async () => {
-    dir = mkdtempSync(join(tmpdir(), 'uqrp-apply-'));
-    server = await startUqrp({ UQRP_WORKERS: '1' });
-    owner = account(server, 'apply@example.net', 'pro');
-    env = {
-      ...settingsFor(join(dir, 'none')),
-      UQRP_HTTP_PORT: String(server.ports.http),
-      UQRP_DNS_PORT: String(server.ports.dns),
-      UQRP_TOKEN: owner.token,
-    };
-    for (const name of ['shop', 'live']) {
-      await owner.call('POST', '/namespaces', { namespace: { name } });
-      server.cli(['namespace', 'public-read', name, 'on']);
-    }
+    world = await startCommandWorld('pro');
+    ({ server, env, owner, dir } = world);
   });
-  after(async () => {
-    await server.remove();
-    rmSync(dir, { recursive: true, force: true });
-  });
+  after(() => world.remove());
 
   const run = (args: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<Ended> =>
     runCli(args, { ...env, ...more });

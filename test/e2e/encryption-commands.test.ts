@@ -1,39 +1,26 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { createCipheriv } from 'node:crypto';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { CLI, type Ended, runCli, settingsFor } from '../support/command.ts';
-import { type Account, account, startUqrp, type Uqrp } from '../support/server-process.ts';
+import { CLI, type Ended, runCli } from '../support/command.ts';
+import { type CommandWorld, startCommandWorld } from '../support/command-world.ts';
+import type { Account, Uqrp } from '../support/server-process.ts';
 import { eventually } from './client.ts';
 
 describe('the commands that encrypt and sign', () => {
+  let world: CommandWorld;
   let server: Uqrp;
   let env: NodeJS.ProcessEnv;
   let owner: Account;
   let dir: string;
 
   before(async () => {
-    dir = mkdtempSync(join(tmpdir(), 'uqrp-sealed-'));
-    server = await startUqrp({ UQRP_WORKERS: '1' });
-    owner = account(server, 'sealed@example.net', 'enterprise');
-    env = {
-      ...settingsFor(join(dir, 'none')),
-      UQRP_HTTP_PORT: String(server.ports.http),
-      UQRP_DNS_PORT: String(server.ports.dns),
-      UQRP_TOKEN: owner.token,
-    };
-    for (const name of ['shop', 'live']) {
-      await owner.call('POST', '/namespaces', { namespace: { name } });
-      server.cli(['namespace', 'public-read', name, 'on']);
-    }
+    world = await startCommandWorld('enterprise');
+    ({ server, env, owner, dir } = world);
   });
-  after(async () => {
-    await server.remove();
-    rmSync(dir, { recursive: true, force: true });
-  });
+  after(() => world.remove());
 
   const run = (args: readonly string[], input?: string): Promise<Ended> => runCli(args, env, input);
   const path = (name: string): string => join(dir, name);

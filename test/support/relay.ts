@@ -24,18 +24,7 @@ export async function relayTo(url: string): Promise<DatabaseRelay> {
         return;
       }
       const server = dial(path);
-      for (const [one, other] of [
-        [client, server],
-        [server, client],
-      ] as const) {
-        open.add(one);
-        one.on('error', () => {});
-        one.on('close', () => {
-          open.delete(one);
-          other.destroy();
-        });
-        one.pipe(other);
-      }
+      pipeBoth(client, server, open);
     });
   let relay = make();
   relay.listen(0, '127.0.0.1');
@@ -58,4 +47,20 @@ export async function relayTo(url: string): Promise<DatabaseRelay> {
       await once(relay, 'listening');
     },
   };
+}
+
+/** Passes on what each of two connections sends to the other, and ends both with one. @param open has them while they are open */
+export function pipeBoth(client: Socket, server: Socket, open: Set<Socket>): void {
+  for (const [one, other] of [
+    [client, server],
+    [server, client],
+  ] as const) {
+    open.add(one);
+    one.on('error', () => {});
+    one.on('close', () => {
+      open.delete(one);
+      other.destroy();
+    });
+    one.pipe(other);
+  }
 }

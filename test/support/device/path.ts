@@ -1,6 +1,7 @@
 import { createSocket, type RemoteInfo } from 'node:dgram';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { pipeBoth } from '../relay.ts';
 
 /** What happens to packets between a device and its name server. */
 export interface Rules {
@@ -62,18 +63,7 @@ export async function startPath(serverPort: number, rules: Rules = {}): Promise<
   const streams = createServer((device) => {
     path.counts.streams++;
     const server = connect(path.rules.streamPort ?? serverPort, '127.0.0.1');
-    for (const [one, other] of [
-      [device, server],
-      [server, device],
-    ] as const) {
-      open.add(one);
-      one.on('error', () => {});
-      one.on('close', () => {
-        open.delete(one);
-        other.destroy();
-      });
-      one.pipe(other);
-    }
+    pipeBoth(device, server, open);
   });
   streams.listen(port, '127.0.0.1');
   await once(streams, 'listening');
