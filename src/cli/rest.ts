@@ -62,12 +62,12 @@ const PAGE = 500;
 
 /** Every record of a namespace. @throws InputError when there is no such namespace: one that is mistyped has no records either */
 export async function recordsOfNamespace(
-  { read }: Rest,
+  rest: Rest,
   namespace: string,
   resource?: string,
 ): Promise<readonly RecordResource[]> {
-  const rows = await read((api) => api.records.list({ namespace, resource }, { limit: PAGE }).toArray());
-  if (rows.length === 0 && (await read((api) => api.namespaces.find(namespace))) === null)
+  const rows = await rest.read((api) => api.records.list({ namespace, resource }, { limit: PAGE }).toArray());
+  if (rows.length === 0 && (await rest.read((api) => api.namespaces.find(namespace))) === null)
     throw new InputError(`UQRP_TOKEN reaches no namespace ${escapeControls(namespace)}`);
   return rows;
 }
