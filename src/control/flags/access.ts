@@ -4,12 +4,12 @@ import type { Clock } from '../../base/time.ts';
 import { type Actor, reaches } from '../../http/actor.ts';
 import { API_KEY, BEARER, isRepeated } from '../../http/guard.ts';
 import { foldCase, isLabel } from '../../protocol/names/labels.ts';
-import { queryTokenDigest } from '../../protocol/query/query-token.ts';
+import { QUERY_TOKEN_FORM, queryTokenDigest } from '../../protocol/query/query-token.ts';
 import { apiKeyDigest } from '../keys/rules.ts';
 import { FlagRefusal } from './answers.ts';
 import type { Credential, FlagNamespace, FlagSource } from './source.ts';
 
-const QUERY_TOKEN = /^svcq[0-9a-v]{52}$/i;
+const QUERY_TOKEN = new RegExp(QUERY_TOKEN_FORM, 'i');
 const DAY = 86_400_000;
 /** Octets of a ticket: of the credential's digest, and of the HMAC. */
 const TICKET = { digest: 8, mac: 16 };

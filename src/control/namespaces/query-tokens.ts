@@ -5,7 +5,12 @@ import type { Actor } from '../../http/actor.ts';
 import type { JsonObject } from '../../protocol/input/fields.ts';
 import { resourceSchema, TIME, TIME_OR_NULL, UUID } from '../../protocol/input/schema.ts';
 import { integerOf, nameOf, optional, required, shape } from '../../protocol/input/shape.ts';
-import { QUERY_TOKEN_BYTES, queryTokenDigest, spellQueryToken } from '../../protocol/query/query-token.ts';
+import {
+  QUERY_TOKEN_BYTES,
+  QUERY_TOKEN_FORM,
+  queryTokenDigest,
+  spellQueryToken,
+} from '../../protocol/query/query-token.ts';
 import { appendChanges } from '../../store/log/change-log.ts';
 import { lockNamespace } from '../../store/namespaces.ts';
 import {
@@ -50,7 +55,7 @@ export const MINTED_TOKEN_SCHEMA = resourceSchema<MintedToken>('MintedQueryToken
   ...TOKEN_FIELDS,
   token: {
     type: 'string',
-    pattern: '^svcq[0-9a-v]{52}$',
+    pattern: QUERY_TOKEN_FORM,
     description: 'In this answer only',
     examples: [`svcq${'0123456789abcdefghijklmnopqrstuv'.repeat(2).slice(0, 52)}`],
   },
