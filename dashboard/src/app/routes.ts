@@ -17,13 +17,9 @@ export interface Route {
   readonly title: TextKey;
   /** Also for people who are not signed in. */
   readonly isOpen?: true;
+  /** Each screen but the first ones is a chunk of its own. */
   readonly load: () => Promise<ComponentType<ScreenProps>>;
 }
-
-/** All screens but the first ones, in groups. */
-const dataScreens = () => import('../screens/data-screens.ts');
-const referenceScreens = () => import('../screens/reference-screens.ts');
-const upkeepScreens = () => import('../screens/upkeep-screens.ts');
 
 /** Alphabetical by path. */
 export const ROUTES: readonly Route[] = [
@@ -40,52 +36,52 @@ export const ROUTES: readonly Route[] = [
   {
     path: '/api',
     title: 'nav.api',
-    load: async () => (await referenceScreens()).ApiScreen,
+    load: async () => (await import('../screens/api/api-screen.tsx')).ApiScreen,
   },
   {
     path: '/api-keys',
     title: 'apiKeys.title',
-    load: async () => (await upkeepScreens()).ApiKeysScreen,
+    load: async () => (await import('../screens/api-keys/api-keys-screen.tsx')).ApiKeysScreen,
   },
   {
     path: '/audit',
     title: 'audit.title',
-    load: async () => (await upkeepScreens()).AuditScreen,
+    load: async () => (await import('../screens/audit/audit-screen.tsx')).AuditScreen,
   },
   {
     path: '/datasets',
     title: 'datasets.title',
-    load: async () => (await referenceScreens()).DatasetsScreen,
+    load: async () => (await import('../screens/datasets/datasets-screen.tsx')).DatasetsScreen,
   },
   {
     path: '/namespaces',
     title: 'nav.namespaces',
-    load: async () => (await dataScreens()).NamespacesScreen,
+    load: async () => (await import('../screens/namespaces/namespaces-screen.tsx')).NamespacesScreen,
   },
   {
     path: '/namespaces/:name',
     title: 'nav.namespaces',
-    load: async () => (await dataScreens()).NamespaceScreen,
+    load: async () => (await import('../screens/namespaces/namespace-screen.tsx')).NamespaceScreen,
   },
   {
     path: '/playground',
     title: 'nav.playground',
-    load: async () => (await referenceScreens()).PlaygroundScreen,
+    load: async () => (await import('../screens/playground/playground-screen.tsx')).PlaygroundScreen,
   },
   {
     path: '/query-log',
     title: 'queryLog.title',
-    load: async () => (await upkeepScreens()).QueryLogScreen,
+    load: async () => (await import('../screens/query-log/query-log-screen.tsx')).QueryLogScreen,
   },
   {
     path: '/records',
     title: 'nav.records',
-    load: async () => (await dataScreens()).RecordsScreen,
+    load: async () => (await import('../screens/records/records-screen.tsx')).RecordsScreen,
   },
   {
     path: '/records/import',
     title: 'import.title',
-    load: async () => (await dataScreens()).ImportScreen,
+    load: async () => (await import('../screens/import/import-screen.tsx')).ImportScreen,
   },
   {
     path: '/sign-in',
@@ -96,17 +92,17 @@ export const ROUTES: readonly Route[] = [
   {
     path: '/usage',
     title: 'usage.title',
-    load: async () => (await upkeepScreens()).UsageScreen,
+    load: async () => (await import('../screens/usage/usage-screen.tsx')).UsageScreen,
   },
   {
     path: '/webhooks',
     title: 'webhooks.title',
-    load: async () => (await upkeepScreens()).WebhooksScreen,
+    load: async () => (await import('../screens/webhooks/webhooks-screen.tsx')).WebhooksScreen,
   },
   {
     path: '/webhooks/:id',
     title: 'webhooks.one',
-    load: async () => (await upkeepScreens()).WebhookScreen,
+    load: async () => (await import('../screens/webhooks/webhook-screen.tsx')).WebhookScreen,
   },
 ];
 
