@@ -86,3 +86,18 @@ where cause <> 'create' and not exists (
   where r.key = record_versions.key and r.created_at <= record_versions.valid_from and r.expires_at is null);
 create index record_versions_listing on record_versions (history_id, created_at, record_id) where record_id is not null;
 `;
+
+/**
+ * What `0006-told` adds: query tokens that end with a session, and what a webhook can tell of itself. Of a webhook from before this step only
+ * is known that its last attempt succeeded, where none has failed since.
+ */
+export const TOLD = `
+alter table query_tokens add column session_id text;
+create index query_tokens_session on query_tokens (session_id) where session_id is not null;
+create index query_tokens_ending on query_tokens (namespace_id, expires_at) where revoked_at is null;
+alter table webhooks add column health text default '{}' not null;
+alter table webhooks add column disabled_at integer;
+alter table webhooks add column disabled_user text;
+update webhooks set health = '{"good":' || last_triggered_at || '}'
+where failure_count = 0 and enabled = 1 and last_triggered_at is not null;
+`;
