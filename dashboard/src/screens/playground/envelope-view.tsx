@@ -1,5 +1,6 @@
 import type { DnsMessage } from '../../../../sdk/src/dns.ts';
 import { bytes } from '../../format/format.ts';
+import { valueWords } from '../../format/value-words.ts';
 import { type TextKey, t } from '../../text/text.ts';
 import { CodeBlock } from '../../ui/code-block.tsx';
 import { JsonTree } from '../../ui/json-tree.tsx';
@@ -26,9 +27,15 @@ export function EnvelopeView({ message }: { message: DnsMessage }) {
   if (read.kind === 'error')
     return <p class="note warn">{t('playground.errorEnvelope', { text: read.message })}</p>;
   const { fields, data, format } = read.envelope;
+  const words = data === null ? valueWords(fields) : null;
   return (
     <section class="stack" aria-labelledby="envelope">
       <h3 id="envelope">{t('playground.envelope')}</h3>
+      {words === null ? null : (
+        <p>
+          <strong>{words.headline}</strong> <span class="dim">{words.detail}</span>
+        </p>
+      )}
       <dl class="fields">
         {[...fields].map(([name, value]) => (
           <div key={name}>
