@@ -39,7 +39,7 @@ export function leaveWithoutQuestion(): void {
 function isOurs(url: URL): boolean {
   return (
     url.origin === location.origin &&
-    !/^\/(?:api\/v1|assets|dns-query|resolve|schema)(?:\/|$)|\./.test(url.pathname)
+    !/^\/(?:api\/v1|assets|dns-query|docs|resolve|schema)(?:\/|$)|\./.test(url.pathname)
   );
 }
 

@@ -17,6 +17,8 @@ export interface Route {
   readonly title: TextKey;
   /** Also for people who are not signed in. */
   readonly isOpen?: true;
+  /** Without navigation, also for somebody who is signed in. */
+  readonly isAlone?: true;
   /** Each screen but the first ones is a chunk of its own. */
   readonly load: () => Promise<ComponentType<ScreenProps>>;
 }
@@ -36,6 +38,7 @@ export const ROUTES: readonly Route[] = [
   {
     path: '/api',
     title: 'nav.api',
+    isOpen: true,
     load: async () => (await import('../screens/api/api-screen.tsx')).ApiScreen,
   },
   {
@@ -66,6 +69,7 @@ export const ROUTES: readonly Route[] = [
   {
     path: '/playground',
     title: 'nav.playground',
+    isOpen: true,
     load: async () => (await import('../screens/playground/playground-screen.tsx')).PlaygroundScreen,
   },
   {
@@ -87,6 +91,7 @@ export const ROUTES: readonly Route[] = [
     path: '/sign-in',
     title: 'signIn.title',
     isOpen: true,
+    isAlone: true,
     load: async () => SignInScreen,
   },
   {

@@ -18,13 +18,16 @@ import { findRoute, NAV_LINKS } from './routes.ts';
 import { ScreenSlot } from './screen-slot.tsx';
 import { session, signedIn, startSession } from './session.ts';
 import { addShortcuts, type Shortcut } from './shortcuts.ts';
-import { setTheme, THEMES, theme } from './theme.ts';
+import { ThemeButton } from './theme-button.tsx';
+import { VisitorFrame } from './visitor-frame.tsx';
 
 export function Shell() {
   const now = session.value;
   const { pathname, query } = place.value;
-  const isOpen = findRoute(pathname)?.route.isOpen === true;
-  const leadsToSignIn = now.phase === 'out' && !isOpen;
+  const route = findRoute(pathname)?.route;
+  const isOpen = route?.isOpen === true;
+  const isOut = now.phase === 'out';
+  const leadsToSignIn = isOut && !isOpen;
   const hasLeft = now.phase === 'out' && now.hasLeft;
   useEffect(() => {
     if (!leadsToSignIn) return;
@@ -42,7 +45,8 @@ export function Shell() {
       </main>
     );
   }
-  if (isOpen && now.phase !== 'asking') {
+  if (isOut && isOpen && route.isAlone !== true) return <VisitorFrame />;
+  if (route?.isAlone === true && now.phase !== 'asking') {
     return (
       <>
         <main id="main" class="alone">
@@ -104,9 +108,6 @@ interface TopBarProps {
 }
 
 function TopBar({ email, onHelp, onPalette }: TopBarProps) {
-  const names = { auto: 'shell.themeAuto', light: 'shell.themeLight', dark: 'shell.themeDark' } as const;
-  const next = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] ?? 'auto';
-  const label = t('shell.theme', { theme: t(names[theme.value]) });
   return (
     <header class="top">
       <a class="brand" href="/">
@@ -116,9 +117,7 @@ function TopBar({ email, onHelp, onPalette }: TopBarProps) {
       <Button onClick={onPalette}>
         {t('shell.palette')} <kbd class="wide-only">Ctrl K</kbd>
       </Button>
-      <Button tone="quiet" label={label} title={label} onClick={() => setTheme(next)}>
-        <span aria-hidden="true">{{ auto: '◐', light: '☀', dark: '☾' }[theme.value]}</span>
-      </Button>
+      <ThemeButton />
       <Button tone="quiet" label={t('shell.help')} title={t('shell.help')} onClick={onHelp}>
         <span aria-hidden="true">?</span>
       </Button>

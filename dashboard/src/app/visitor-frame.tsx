@@ -1,0 +1,52 @@
+/** What is around a screen that is open to people who are not signed in. */
+import { t } from '../text/text.ts';
+import { Toasts } from '../ui/toast.tsx';
+import { place } from './router.ts';
+import { ScreenSlot } from './screen-slot.tsx';
+import { ThemeButton } from './theme-button.tsx';
+
+/** `/docs` is no page of this program: the server has it. */
+const LINKS = [
+  { path: '/services', text: 'nav.services' },
+  { path: '/playground', text: 'nav.playground' },
+  { path: '/api', text: 'nav.api' },
+  { path: '/docs', text: 'nav.docs' },
+] as const;
+
+export function VisitorFrame() {
+  const { pathname, query } = place.value;
+  const text = query.toString();
+  const next = encodeURIComponent(`${pathname}${text === '' ? '' : `?${text}`}`);
+  return (
+    <>
+      <a class="skip" href="#main">
+        {t('nav.skip')}
+      </a>
+      <header class="top visitor-top">
+        <a class="brand" href="/">
+          uqrp
+        </a>
+        <span class="grow" />
+        <nav aria-label={t('nav.site')}>
+          {LINKS.map(({ path, text: name }) => (
+            <a
+              key={path}
+              href={path}
+              aria-current={pathname === path || pathname.startsWith(`${path}/`) ? 'page' : undefined}
+            >
+              {t(name)}
+            </a>
+          ))}
+        </nav>
+        <ThemeButton />
+        <a class="button primary" href={`/sign-in?next=${next}`}>
+          {t('nav.signIn')}
+        </a>
+      </header>
+      <main id="main" class="visitor">
+        <ScreenSlot user="" />
+      </main>
+      <Toasts />
+    </>
+  );
+}
