@@ -106,7 +106,7 @@ onEachEngine((create) => {
       }
       const [byKey, ...more] = await plans({ key: 'k7.doc.acme.v1' });
       assert.deepEqual(more, []);
-      assert.match(byKey!, /sqlite_autoindex_records_2|records_key_key/);
+      assert.match(byKey!, /sqlite_autoindex_records_2|records_key_key|records_by_key/);
     });
 
     scenario('small namespaces are listed together, by time of creation', async (store) => {

@@ -54,11 +54,12 @@ const IN_SPAN = '(created_at, id) > (:from, :fromId) and (created_at, id) <= (:t
 
 /**
  * Records of the namespaces, from one position to another. Without the key, SQLite would not look for it in its index.
- * The prefix not with LIKE: PostgreSQL would read the index of keys, where the prefix may have keys of every namespace.
+ * The prefix not with LIKE: PostgreSQL would read the index of keys, where the prefix may have keys of every namespace. The resource not as
+ * a bare column: it would read the index of resources in each span, and sort all of them.
  */
 const select = (where: string): string => `select ${RECORD_COLUMNS} from records
   where ${where} and ${IN_SPAN}
-    and (cast(:resource as text) is null or resource = :resource)
+    and (cast(:resource as text) is null or resource || '' = :resource)
     and (cast(:prefix as text) is null or substr(key, 1, :length) = :prefix)
     and (cast(:ttlMin as bigint) is null or ttl_seconds >= :ttlMin)
     and (cast(:ttlMax as bigint) is null or ttl_seconds <= :ttlMax)

@@ -1,3 +1,5 @@
+import type { Db } from '../store.ts';
+
 /** What the step `0004-changes` adds: where a customer's changes stand in the log, the history of namespaces that keep one, and the audit log. */
 export const CHANGES = `
 create table feed_blocks (
@@ -100,4 +102,19 @@ alter table webhooks add column disabled_at integer;
 alter table webhooks add column disabled_user text;
 update webhooks set health = '{"good":' || last_triggered_at || '}'
 where failure_count = 0 and enabled = 1 and last_triggered_at is not null;
+`;
+
+/**
+ * What `0007-record-order` adds: listings of records by key, by prefix of a key, by resource and by the last change read a range of an index.
+ * Keys sort by bytes on both engines. `updated_at` in an index costs PostgreSQL its updates in place (HOT).
+ */
+export const recordOrder = (engine: Db['engine']): string => `
+${
+  engine === 'postgres'
+    ? 'alter table records alter column key type text collate "C", alter column resource type text collate "C";'
+    : ''
+}
+create index records_by_key on records (namespace_id, key);
+create index records_by_resource on records (namespace_id, resource, key);
+create index records_by_change on records (namespace_id, updated_at, id);
 `;

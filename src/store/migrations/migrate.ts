@@ -1,6 +1,6 @@
 import { type Clock, formatTime } from '../../base/time.ts';
 import type { Db, Tx } from '../store.ts';
-import { CHANGES, PLAIN_TEXT, TOLD } from './changes.ts';
+import { CHANGES, PLAIN_TEXT, recordOrder, TOLD } from './changes.ts';
 import { FIRST_TABLES, WEBHOOKS } from './first-release.ts';
 import { secondRelease } from './second-release.ts';
 
@@ -12,6 +12,7 @@ const STEPS: Readonly<Record<string, (engine: Db['engine']) => string>> = {
   '0004-changes': () => CHANGES,
   '0005-plain-text': () => PLAIN_TEXT,
   '0006-told': () => TOLD,
+  '0007-record-order': recordOrder,
 };
 
 /** The last step: what a process that does not migrate waits for. */
