@@ -17,6 +17,8 @@ const MANIFEST = join(DIST, 'manifest.json');
 /** Browsers that have `light-dark()`, `<dialog>` and JSON modules. */
 const TARGETS = ['chrome125', 'firefox138', 'safari17.5'];
 
+const MAIN = 'dashboard/src/main.tsx';
+
 /** What `dist/manifest.json` holds. */
 interface Manifest {
   /** Hash of everything that the build reads. */
@@ -95,9 +97,45 @@ const UNUSED: Plugin = {
   },
 };
 
-async function bundle(
-  data: readonly DataFile[],
-): Promise<BuildResult<{ write: false; metafile: true }> | null> {
+/** The source and every source that it imports statically. */
+function sourcesOf(inputs: Metafile['inputs'], entry: string): string[] {
+  const found = new Set([entry]);
+  for (const source of found) {
+    for (const { path, kind, external } of inputs[source]?.imports ?? [])
+      if (kind === 'import-statement' && external !== true) found.add(path);
+  }
+  return [...found];
+}
+
+/**
+ * esbuild makes a file for each set of screens that share a source, so a first visit would load thirty small ones. Each later load names all sources of
+ * the first here, which it has anyway: then they are shared by all, and become one file.
+ */
+function firstInOne(first: readonly string[]): Plugin {
+  return {
+    name: 'first-in-one',
+    setup(build) {
+      build.onResolve({ filter: /^\.{1,2}\// }, async ({ path, kind, importer, resolveDir, pluginData }) => {
+        if (kind !== 'dynamic-import' || pluginData === 'found') return;
+        const found = await build.resolve(path, { kind, importer, resolveDir, pluginData: 'found' });
+        return found.external || found.errors.length > 0
+          ? found
+          : { path: relative(ROOT, found.path), namespace: 'later' };
+      });
+      build.onLoad({ filter: /./, namespace: 'later' }, ({ path }) => ({
+        contents: [
+          ...first.map((source) => `import '${join(ROOT, source)}';`),
+          `export * from '${join(ROOT, path)}';`,
+        ].join('\n'),
+        resolveDir: ROOT,
+      }));
+    },
+  };
+}
+
+type Bundle = BuildResult<{ write: false; metafile: true }>;
+
+async function bundle(data: readonly DataFile[]): Promise<Bundle | null> {
   let esbuild: typeof import('esbuild');
   try {
     esbuild = await import('esbuild');
@@ -105,29 +143,36 @@ async function bundle(
     if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND') return null;
     throw error;
   }
-  return await esbuild.build({
-    absWorkingDir: ROOT,
-    entryPoints: ['dashboard/src/main.tsx', 'dashboard/src/style/app.css', 'dashboard/src/style/icon.svg'],
-    outdir: DIST,
-    entryNames: 'assets/[name]-[hash]',
-    chunkNames: 'assets/[name]-[hash]',
-    loader: { '.svg': 'copy' },
-    bundle: true,
-    splitting: true,
-    format: 'esm',
-    platform: 'browser',
-    target: TARGETS,
-    jsx: 'automatic',
-    jsxImportSource: 'preact',
-    minify: true,
-    legalComments: 'none',
-    define: { 'process.env.NODE_ENV': '"production"' },
-    write: false,
-    metafile: true,
-    logLevel: 'warning',
-    plugins: [dataPlugin(data), UNUSED],
-    charset: 'utf8',
-  });
+  const build = (...more: Plugin[]): Promise<Bundle> =>
+    esbuild.build({
+      absWorkingDir: ROOT,
+      entryPoints: [MAIN, 'dashboard/src/style/app.css', 'dashboard/src/style/icon.svg'],
+      outdir: DIST,
+      entryNames: 'assets/[name]-[hash]',
+      chunkNames: 'assets/[name]-[hash]',
+      assetNames: 'assets/[name]-[hash]',
+      loader: { '.svg': 'copy', '.woff2': 'file' },
+      publicPath: '/',
+      bundle: true,
+      splitting: true,
+      format: 'esm',
+      platform: 'browser',
+      target: TARGETS,
+      jsx: 'automatic',
+      jsxImportSource: 'preact',
+      minify: true,
+      legalComments: 'none',
+      define: { 'process.env.NODE_ENV': '"production"' },
+      write: false,
+      metafile: true,
+      logLevel: 'warning',
+      // Of what has no side effects, the loads below take nothing: it is shared all the same where a screen uses it.
+      logOverride: { 'ignored-bare-import': 'silent' },
+      plugins: [dataPlugin(data), UNUSED, ...more],
+      charset: 'utf8',
+    });
+  const { metafile } = await build();
+  return await build(firstInOne(sourcesOf(metafile.inputs, MAIN)));
 }
 
 /** The script and every script that it imports statically, in the order of loading. */
@@ -140,7 +185,13 @@ function scriptsOf(outputs: Metafile['outputs'], entry: string): string[] {
   return [...found];
 }
 
-function pageOf(assets: { scripts: readonly string[]; style: string; icon: string; text: string }): string {
+function pageOf(assets: {
+  scripts: readonly string[];
+  style: string;
+  font: string;
+  icon: string;
+  text: string;
+}): string {
   const [main, ...others] = assets.scripts;
   return `<!doctype html>
 <html lang="en">
@@ -150,6 +201,7 @@ function pageOf(assets: { scripts: readonly string[]; style: string; icon: strin
 <meta name="color-scheme" content="light dark">
 <title>uqrp</title>
 <link rel="icon" href="/${assets.icon}" type="image/svg+xml">
+<link rel="preload" as="font" type="font/woff2" crossorigin href="/${assets.font}">
 <link rel="stylesheet" href="/${assets.style}">
 <link rel="modulepreload" as="json" href="/${assets.text}">
 ${others.map((path) => `<link rel="modulepreload" href="/${path}">\n`).join('')}<script type="module" src="/${main}"></script>
@@ -201,19 +253,23 @@ async function build(isForced: boolean): Promise<string> {
     return found[0];
   };
   const below = (path: string): string => relative(DIST, join(ROOT, path));
-  const first = scriptsOf(outputs, outputOf('dashboard/src/main.tsx')).map(below);
+  const first = scriptsOf(outputs, outputOf(MAIN)).map(below);
   const loads = Object.values(outputs).flatMap(({ imports }) =>
     imports.filter(({ kind, external }) => kind === 'dynamic-import' && external !== true),
   );
   const later = Object.fromEntries(
     loads.map(({ path }) => {
       const scripts = scriptsOf(outputs, path).map(below);
-      return [outputs[path]!.entryPoint!, scripts.filter((script) => !first.includes(script))];
+      return [
+        outputs[path]!.entryPoint!.replace('later:', ''),
+        scripts.filter((script) => !first.includes(script)),
+      ];
     }),
   );
   const page = pageOf({
     scripts: first,
     style: below(outputOf('dashboard/src/style/app.css')),
+    font: below(Object.keys(outputs).find((path) => path.endsWith('.woff2'))!),
     icon: below(outputOf('dashboard/src/style/icon.svg')),
     text: data[0]!.path,
   });

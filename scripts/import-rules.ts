@@ -92,7 +92,7 @@ export const DASHBOARD_IMPORTS: readonly string[] = [
   ...SHARED,
   SDK_ENTRIES,
   // `node_modules` may be a link to that of another checkout.
-  '(?:^|/)node_modules/(?:preact|@preact/signals|@preact/signals-core)/',
+  '(?:^|/)node_modules/(?:lucide|preact|@preact/signals|@preact/signals-core)/',
 ];
 
 /** Tests and their support: they may import any module, and only tests may import them. */

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { t } from '../text/text.ts';
+import { Icon, MoreIcon } from '../ui/icon.tsx';
 import { useMeta } from './meta.ts';
 import { place } from './router.ts';
 import { NAV_LINKS } from './routes.ts';
@@ -14,15 +15,17 @@ export function Nav() {
   return (
     <nav class={`nav ${isOpen ? 'open' : ''}`} aria-label={t('nav.main')}>
       <ul>
-        {links.map(({ path, text, isOnPhones, with: other }) => (
-          <li key={path} class={isOnPhones ? '' : 'rest'}>
+        {links.map(({ path, text, icon, isApart, isOnPhones, with: other }) => (
+          <li key={path} class={`${isOnPhones ? '' : 'rest'} ${isApart ? 'apart' : ''}`}>
             <a href={path} aria-current={isWithin(pathname, path) || pathname === other ? 'page' : undefined}>
+              <Icon of={icon} />
               {t(text)}
             </a>
           </li>
         ))}
       </ul>
       <button type="button" class="more" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        <Icon of={MoreIcon} />
         {t('nav.more')}
       </button>
     </nav>

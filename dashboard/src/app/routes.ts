@@ -4,6 +4,20 @@ import { AccountScreen } from '../screens/account/account-screen.tsx';
 import { OverviewScreen } from '../screens/overview/overview-screen.tsx';
 import { SignInScreen } from '../screens/sign-in/sign-in-screen.tsx';
 import type { TextKey } from '../text/text.ts';
+import {
+  AccountIcon,
+  ApiIcon,
+  ApiKeyIcon,
+  DatasetIcon,
+  type IconShape,
+  NamespaceIcon,
+  OverviewIcon,
+  PlaygroundIcon,
+  QueryLogIcon,
+  RecordIcon,
+  UsageIcon,
+  WebhookIcon,
+} from '../ui/icon.tsx';
 
 export interface ScreenProps {
   /** Parts of the path: `/namespaces/:name` gives `name`. Decoded. */
@@ -114,6 +128,9 @@ export const ROUTES: readonly Route[] = [
 export interface NavLink {
   readonly path: string;
   readonly text: TextKey;
+  readonly icon: IconShape;
+  /** A gap is before it. */
+  readonly isApart?: true;
   /** Another page that is reached from this one. */
   readonly with?: string;
   /** Second key of the shortcut `g` …. */
@@ -124,17 +141,24 @@ export interface NavLink {
 
 /** Links of the navigation, in its order. */
 export const NAV_LINKS: readonly NavLink[] = [
-  { path: '/', text: 'nav.overview', key: 'o', isOnPhones: true },
-  { path: '/namespaces', text: 'nav.namespaces', key: 'n' },
-  { path: '/records', text: 'nav.records', key: 'r', isOnPhones: true },
-  { path: '/playground', text: 'nav.playground', key: 'p', isOnPhones: true },
-  { path: '/query-log', text: 'nav.queryLog', key: 'l' },
-  { path: '/webhooks', text: 'nav.webhooks', key: 'w', isOnPhones: true },
-  { path: '/api-keys', text: 'nav.apiKeys', key: 'k' },
-  { path: '/usage', text: 'nav.usage', key: 'u' },
-  { path: '/datasets', text: 'nav.datasets', key: 'd' },
-  { path: '/api', text: 'nav.api', key: 'i' },
-  { path: '/account', text: 'nav.account', key: 'a', with: '/audit' },
+  { path: '/', icon: OverviewIcon, text: 'nav.overview', key: 'o', isOnPhones: true },
+  { path: '/namespaces', icon: NamespaceIcon, text: 'nav.namespaces', key: 'n' },
+  { path: '/records', icon: RecordIcon, text: 'nav.records', key: 'r', isOnPhones: true },
+  {
+    path: '/playground',
+    icon: PlaygroundIcon,
+    isApart: true,
+    text: 'nav.playground',
+    key: 'p',
+    isOnPhones: true,
+  },
+  { path: '/query-log', icon: QueryLogIcon, text: 'nav.queryLog', key: 'l' },
+  { path: '/webhooks', icon: WebhookIcon, isApart: true, text: 'nav.webhooks', key: 'w', isOnPhones: true },
+  { path: '/api-keys', icon: ApiKeyIcon, text: 'nav.apiKeys', key: 'k' },
+  { path: '/usage', icon: UsageIcon, text: 'nav.usage', key: 'u' },
+  { path: '/datasets', icon: DatasetIcon, text: 'nav.datasets', key: 'd' },
+  { path: '/api', icon: ApiIcon, text: 'nav.api', key: 'i' },
+  { path: '/account', icon: AccountIcon, isApart: true, text: 'nav.account', key: 'a', with: '/audit' },
 ];
 
 export interface Found {

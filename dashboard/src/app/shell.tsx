@@ -3,9 +3,11 @@ import { useEffect, useState } from 'preact/hooks';
 import type { UserResource } from '../../../sdk/src/uqrp-sdk.ts';
 import { SignInForm } from '../screens/sign-in/sign-in-form.tsx';
 import { t } from '../text/text.ts';
+import { Brand } from '../ui/brand.tsx';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { ErrorNote } from '../ui/error-note.tsx';
+import { AccountIcon, HelpIcon, Icon, SearchIcon } from '../ui/icon.tsx';
 import { Loading } from '../ui/loading.tsx';
 import { Toasts } from '../ui/toast.tsx';
 import { HelpDialog } from './help-dialog.tsx';
@@ -110,19 +112,18 @@ interface TopBarProps {
 function TopBar({ email, onHelp, onPalette }: TopBarProps) {
   return (
     <header class="top">
-      <a class="brand" href="/">
-        uqrp
-      </a>
+      <Brand />
       <span class="grow" />
-      <Button onClick={onPalette}>
-        {t('shell.palette')} <kbd class="wide-only">Ctrl K</kbd>
-      </Button>
+      <button type="button" class="button top-search" onClick={onPalette}>
+        <Icon of={SearchIcon} /> {t('shell.palette')} <kbd class="wide-only">Ctrl K</kbd>
+      </button>
+      <span class="grow" />
       <ThemeButton />
       <Button tone="quiet" label={t('shell.help')} title={t('shell.help')} onClick={onHelp}>
-        <span aria-hidden="true">?</span>
+        <Icon of={HelpIcon} />
       </Button>
       <a class="button quiet" href="/account">
-        {email}
+        <Icon of={AccountIcon} /> <span>{email}</span>
       </a>
     </header>
   );

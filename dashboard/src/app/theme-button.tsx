@@ -1,9 +1,10 @@
 import { t } from '../text/text.ts';
 import { Button } from '../ui/button.tsx';
+import { Icon, MoonIcon, SunIcon, SunMoonIcon } from '../ui/icon.tsx';
 import { setTheme, THEMES, theme } from './theme.ts';
 
 const NAMES = { auto: 'shell.themeAuto', light: 'shell.themeLight', dark: 'shell.themeDark' } as const;
-const SIGNS = { auto: '◐', light: '☀', dark: '☾' } as const;
+const ICONS = { auto: SunMoonIcon, light: SunIcon, dark: MoonIcon } as const;
 
 /** Goes on to the next theme. */
 export function ThemeButton() {
@@ -11,7 +12,7 @@ export function ThemeButton() {
   const label = t('shell.theme', { theme: t(NAMES[theme.value]) });
   return (
     <Button tone="quiet" label={label} title={label} onClick={() => setTheme(next)}>
-      <span aria-hidden="true">{SIGNS[theme.value]}</span>
+      <Icon of={ICONS[theme.value]} />
     </Button>
   );
 }

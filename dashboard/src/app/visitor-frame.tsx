@@ -1,5 +1,6 @@
 /** What is around a screen that is open to people who are not signed in. */
 import { t } from '../text/text.ts';
+import { Brand } from '../ui/brand.tsx';
 import { Toasts } from '../ui/toast.tsx';
 import { place } from './router.ts';
 import { ScreenSlot } from './screen-slot.tsx';
@@ -23,9 +24,7 @@ export function VisitorFrame() {
         {t('nav.skip')}
       </a>
       <header class="top visitor-top">
-        <a class="brand" href="/">
-          uqrp
-        </a>
+        <Brand />
         <span class="grow" />
         <nav aria-label={t('nav.site')}>
           {LINKS.map(({ path, text: name }) => (
