@@ -28,6 +28,7 @@ const OURS: Readonly<Record<string, string>> = {
   DatasetVersion: 'DatasetVersion',
   DatasetWithVersions: 'DatasetWithVersions',
   Delivery: 'DeliveryResource',
+  EndingQueryToken: 'EndingQueryToken',
   Endpoint: 'Endpoint',
   Endpoints: 'Endpoints',
   EventDescription: 'EventDescription',

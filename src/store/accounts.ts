@@ -273,6 +273,16 @@ export async function findSession(db: Db, id: string, now: number): Promise<Live
   return rows[0] ?? null;
 }
 
+const HOLD_SESSION = statement<{ id: string; now: number }, { expires_at: number }>(
+  'select expires_at from sessions where id = :id and revoked_at is null and expires_at > :now',
+  { lock: 'for update' },
+);
+
+/** Holds a session until the unit ends, so that its sign-out comes before or after. @returns its end; null: it counts no more */
+export async function holdSession(tx: Tx, id: string, now: number): Promise<number | null> {
+  return (await HOLD_SESSION.first(tx, { id, now }))?.expires_at ?? null;
+}
+
 const LIST = statement<{ userId: string; now: number }, SessionRow>(
   `select * from sessions where user_id = :userId and revoked_at is null and expires_at > :now
   order by created_at desc, id desc`,
@@ -304,15 +314,16 @@ export async function revokeSession(tx: Tx, id: string, userId: string, now: num
   return isRevoked;
 }
 
-const REVOKE_ALL = statement<{ userId: string; now: number }>(
-  'update sessions set revoked_at = :now where user_id = :userId and revoked_at is null and expires_at > :now',
+const REVOKE_ALL = statement<{ userId: string; now: number }, { id: string }>(
+  `update sessions set revoked_at = :now
+  where user_id = :userId and revoked_at is null and expires_at > :now returning id`,
 );
 
-/** Ends every session of the user. @returns how many counted */
-export async function revokeSessions(tx: Tx, userId: string, now: number): Promise<number> {
-  const revoked = await REVOKE_ALL.run(tx, { userId, now });
-  if (revoked > 0) markWork(tx, 'credentials');
-  return revoked;
+/** Ends every session of the user. @returns the ids of those that counted */
+export async function revokeSessions(tx: Tx, userId: string, now: number): Promise<readonly string[]> {
+  const revoked = await REVOKE_ALL.all(tx, { userId, now });
+  if (revoked.length > 0) markWork(tx, 'credentials');
+  return revoked.map(({ id }) => id);
 }
 
 const DELETE_ENDED = statement<{ userId: string; now: number }>(

@@ -12,12 +12,14 @@ export interface QueryTokenRow {
   created_at: number;
   /** The user whose session minted it; null: an API key or the operator. */
   created_by: string | null;
+  /** The session that it ends with; null: it ends by itself or by a revocation alone. */
+  session_id: string | null;
 }
 
 const INSERT = statement<QueryTokenRow>(
   insertText(
     'query_tokens',
-    'id, namespace_id, name, digest, expires_at, revoked_at, created_at, created_by',
+    'id, namespace_id, name, digest, expires_at, revoked_at, created_at, created_by, session_id',
   ),
 );
 
@@ -42,6 +44,38 @@ const LIST_LIVE = statement<{ namespaceId: string; now: number }, QueryTokenRow>
 /** Tokens that still open the namespace at `now`. */
 export function liveQueryTokens(db: Db, namespaceId: string, now: number): Promise<QueryTokenRow[]> {
   return LIST_LIVE.all(db, { namespaceId, now });
+}
+
+export type EndingToken = QueryTokenRow & { readonly namespace: string };
+
+interface EndingFilter {
+  readonly customerId: string;
+  readonly now: number;
+  readonly before: number;
+  readonly limit: number;
+}
+
+const LIVE_IN = `namespaces.customer_id = :customerId and namespaces.closing = 0 and query_tokens.revoked_at is null
+    and query_tokens.expires_at > :now and query_tokens.expires_at < :before and query_tokens.session_id is null`;
+const SOONEST = 'order by query_tokens.expires_at, query_tokens.id limit :limit';
+const ENDING = `select query_tokens.*, namespaces.name as namespace
+  from namespaces join query_tokens on query_tokens.namespace_id = namespaces.id where ${LIVE_IN}`;
+const LIST_ENDING = statement<EndingFilter, EndingToken>(`${ENDING} ${SOONEST}`);
+const LIST_ENDING_IN = listStatement<EndingFilter & { ids: readonly string[] }, EndingToken>(
+  `${ENDING} and namespaces.name in (:ids) ${SOONEST}`,
+  'text',
+);
+
+/**
+ * Live tokens of a customer that end before `before`, the soonest first, without those of sessions.
+ * @param names of the namespaces; null: all of the customer
+ */
+export function listEndingTokens(
+  db: Db,
+  filter: EndingFilter,
+  names: readonly string[] | null,
+): Promise<EndingToken[]> {
+  return names === null ? LIST_ENDING.all(db, filter) : LIST_ENDING_IN.all(db, { ...filter, ids: names });
 }
 
 type NamedToken = Pick<QueryTokenRow, 'id' | 'name' | 'digest'>;
@@ -95,6 +129,31 @@ export async function revokeTokensOf(
   const live = await LIVE_OF.all(tx, { customerId, userId, now, limit });
   if (live.length > 0) await REVOKE_ALL.run(tx, { ids: live.map(({ id }) => id), now });
   return live.map(({ namespace, digest }) => ({ namespace, digest }));
+}
+
+const LIVE_OF_SESSION = statement<
+  { sessionId: string; now: number; limit: number },
+  { id: string; digest: string; namespace: string; owner: string }
+>(
+  `select query_tokens.id, query_tokens.digest, namespaces.name as namespace, namespaces.customer_id as owner
+  from query_tokens join namespaces on namespaces.id = query_tokens.namespace_id
+  where query_tokens.session_id = :sessionId and namespaces.closing = 0
+    and query_tokens.revoked_at is null and query_tokens.expires_at > :now limit :limit`,
+);
+
+/**
+ * Revokes up to `limit` live tokens of a session, in whichever customer's namespaces.
+ * @returns what the log tells of each
+ */
+export async function revokeTokensOfSession(
+  tx: Tx,
+  sessionId: string,
+  now: number,
+  limit: number,
+): Promise<{ readonly namespace: string; readonly digest: string; readonly owner: string }[]> {
+  const live = await LIVE_OF_SESSION.all(tx, { sessionId, now, limit });
+  if (live.length > 0) await REVOKE_ALL.run(tx, { ids: live.map(({ id }) => id), now });
+  return live.map(({ namespace, digest, owner }) => ({ namespace, digest, owner }));
 }
 
 const FORGET = statement<{ namespaceId: string; before: number }>(

@@ -1,6 +1,7 @@
 /** Query tokens: minted, shown once, revoked until DNS refuses. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import type { Page } from 'playwright-core';
 import { browserTest } from '../support/browser/dashboard.ts';
 import { type Account, account } from '../support/server-process.ts';
 
@@ -114,7 +115,61 @@ browserTest('query tokens', (get) => {
     await page.getByRole('rowheader', { name: 'asked twice' }).waitFor();
     assert.equal(await page.getByRole('rowheader', { name: 'asked twice' }).count(), 1);
   });
+
+  it('of the page is one after three reloads, shared by a second tab, hidden, and revoked by the sign-out', async () => {
+    const { page, context, origin, axe } = get();
+    const readOverDns = async (on: Page): Promise<void> => {
+      await on.goto(`${origin}/records`);
+      await on
+        .getByRole('row')
+        .filter({ hasText: 'greeting.acme.v1' })
+        .first()
+        .getByRole('rowheader')
+        .click();
+      const panel = on.getByRole('dialog', { name: 'greeting.acme.v1' });
+      await panel.getByRole('tab', { name: 'As DNS sees it' }).click();
+      const make = panel.getByRole('button', { name: 'Make a token and ask' });
+      const answered = panel.getByText('The answer is this record');
+      await make.or(answered).first().waitFor();
+      if (await make.isVisible()) await make.click();
+      await answered.waitFor();
+    };
+    const before = (await liveTokens(ada)).length;
+    for (let load = 1; load <= 3; load++) await readOverDns(page);
+    const ofPage = (await liveTokens(ada)).filter(({ session }) => session);
+    assert.equal(ofPage.length, 1);
+    const second = await context.newPage();
+    await readOverDns(second);
+    const shared = (await liveTokens(ada)).filter(({ session }) => session);
+    assert.deepEqual(shared, ofPage, 'the second tab reads with the token of the first');
+    await second.close();
+    await page.goto(`${origin}/namespaces/acme?tab=tokens`);
+    await page.getByRole('rowheader', { name: 'asked twice' }).waitFor();
+    assert.equal(await page.getByRole('rowheader', { name: 'dashboard: reads of this page' }).count(), 0);
+    const box = page.getByRole('checkbox', { name: 'Show tokens of pages' });
+    await box.focus();
+    await page.keyboard.press('Space');
+    const shown = page.getByRole('row').filter({ hasText: 'dashboard: reads of this page' }).first();
+    await shown.getByText('of a page').waitFor();
+    await axe('tokens of pages');
+    await page.goto(`${origin}/account`);
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+    await page.getByRole('button', { name: 'Send code' }).waitFor();
+    assert.equal((await liveTokens(ada)).length, before, 'the sign-out revokes it');
+  });
 });
+
+interface Token {
+  readonly id: string;
+  readonly name: string;
+  readonly session: boolean;
+  readonly revoked_at: string | null;
+}
+
+async function liveTokens(of: Account): Promise<readonly Token[]> {
+  const { body } = await of.call('GET', `/namespaces/${await namespaceId(of)}/query_tokens`);
+  return (body as Token[]).filter((token) => token.revoked_at === null);
+}
 
 async function namespaceId(ada: Account): Promise<string> {
   const { body } = await ada.call('GET', '/namespaces');

@@ -3,6 +3,7 @@ import { readLines } from './http/lines.ts';
 import type { Listing } from './http/pages.ts';
 import type { NamespacePatch, NewQueryToken } from './requests.ts';
 import type {
+  EndingQueryToken,
   ExportedRecord,
   MintedQueryToken,
   NamespaceResource,
@@ -111,6 +112,21 @@ export class QueryTokens {
   async list(namespaceId: string, options: CallOptions = {}): Promise<readonly QueryTokenResource[]> {
     const path = `${pathOf(namespaceId)}/query_tokens`;
     return (await this.#http.json<QueryTokenResource[]>({ method: 'GET', path, ...options })).body;
+  }
+
+  /** Live ones of all namespaces, those that end soonest first. @param filter `limit`: 20 unless given, 100 at most */
+  async ending(
+    { expiring_before: before, limit }: { readonly expiring_before?: Date; readonly limit?: number } = {},
+    options: CallOptions = {},
+  ): Promise<readonly EndingQueryToken[]> {
+    const query = { expiring_before: before?.toISOString(), limit };
+    const answer = await this.#http.json<EndingQueryToken[]>({
+      method: 'GET',
+      path: '/query_tokens',
+      query,
+      ...options,
+    });
+    return answer.body;
   }
 
   /** The only answer that has the token itself. */

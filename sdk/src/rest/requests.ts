@@ -60,6 +60,8 @@ export interface NewQueryToken {
   readonly name: string;
   /** 1 to 365. Default 30. */
   readonly expires_in_days?: number | undefined;
+  /** True: it ends with the session of the request, and replaces that session's token for the namespace. Without `expires_in_days`. */
+  readonly session?: boolean | undefined;
 }
 
 export interface NewApiKey {

@@ -117,6 +117,13 @@ export interface QueryTokenResource {
   readonly created_at: string;
   /** Null: an API key or the operator. */
   readonly created_by: Maker | null;
+  /** True: a signed-in page minted it for its own reads, and it ends with that session. */
+  readonly session: boolean;
+}
+
+/** A live token and the name of its namespace. */
+export interface EndingQueryToken extends QueryTokenResource {
+  readonly namespace: string;
 }
 
 export interface MintedQueryToken extends QueryTokenResource {

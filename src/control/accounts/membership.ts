@@ -5,7 +5,7 @@ import { resourceSchema, UUID } from '../../protocol/input/schema.ts';
 import { lockCustomer, mailsOfUsers } from '../../store/accounts.ts';
 import { appendChanges } from '../../store/log/change-log.ts';
 import { findMember } from '../../store/organizations.ts';
-import { revokeTokensOf } from '../../store/query-tokens.ts';
+import { revokeTokensOf, revokeTokensOfSession } from '../../store/query-tokens.ts';
 import type { Db, Tx } from '../../store/store.ts';
 import { pauseWebhooksOf } from '../../store/webhooks/webhooks.ts';
 
@@ -74,20 +74,32 @@ export async function endWhatUserMade(
   now: number,
 ): Promise<void> {
   await pauseWebhooksOf(tx, customerId, userId);
-  for (;;) {
+  await untilFew(async () => {
     const revoked = await revokeTokensOf(tx, customerId, userId, now, BATCH);
-    await appendChanges(
+    return tellRevoked(
       tx,
-      revoked.map((token) => ({
-        type: 'token.revoked',
-        ...token,
-        owner: customerId,
-        cause: 'direct',
-      })),
+      revoked.map((token) => ({ ...token, owner: customerId })),
       now,
     );
-    if (revoked.length < BATCH) return;
-    // SQLite statements are synchronous: without this, nothing else runs until the last batch.
-    await nextTick();
-  }
+  });
+}
+
+/** Revokes the query tokens of a session, in the unit that ends it. */
+export async function endTokensOfSession(tx: Tx, sessionId: string, now: number): Promise<void> {
+  await untilFew(async () => tellRevoked(tx, await revokeTokensOfSession(tx, sessionId, now, BATCH), now));
+}
+
+async function tellRevoked(
+  tx: Tx,
+  revoked: readonly { readonly namespace: string; readonly digest: string; readonly owner: string }[],
+  now: number,
+): Promise<number> {
+  const changes = revoked.map((token) => ({ type: 'token.revoked', ...token, cause: 'direct' }) as const);
+  if (changes.length > 0) await appendChanges(tx, changes, now);
+  return revoked.length;
+}
+
+async function untilFew(run: () => Promise<number>): Promise<void> {
+  // SQLite statements are synchronous: without this, nothing else runs until the last batch.
+  while ((await run()) === BATCH) await nextTick();
 }

@@ -30,7 +30,7 @@ import type { Db, Tx } from '../../store/store.ts';
 import { closeWebhooks, pauseWebhooksAbove } from '../../store/webhooks/webhooks.ts';
 import { audited, auditFor, BY_OPERATOR, byActor } from '../audit/actions.ts';
 import type { HasClock, HasIds, HasStore } from '../deps.ts';
-import { endWhatUserMade } from './membership.ts';
+import { endTokensOfSession, endWhatUserMade } from './membership.ts';
 import type { HasSessions, NewSession } from './sessions.ts';
 
 export type UserResource = ReturnType<typeof userResource> & {
@@ -215,9 +215,11 @@ function endSession({ store, clock }: Deps, actor: SignedIn, id: string): Promis
   return store.write(async (tx) => {
     const now = clock();
     const isEnded = await revokeSession(tx, id, userId, now);
+    if (!isEnded) return false;
+    await endTokensOfSession(tx, id, now);
     // A session is the user's own matter, whichever organization it acts for.
-    if (isEnded) await auditFor(tx, userId, byActor(actor), now, 'session.ended', audited.session(id));
-    return isEnded;
+    await auditFor(tx, userId, byActor(actor), now, 'session.ended', audited.session(id));
+    return true;
   });
 }
 
@@ -238,8 +240,9 @@ async function endSessions(
   now: number,
 ): Promise<number> {
   const ended = await revokeSessions(tx, userId, now);
-  if (ended > 0) await auditFor(tx, userId, by, now, 'session.ended', audited.sessions(ended));
-  return ended;
+  for (const id of ended) await endTokensOfSession(tx, id, now);
+  if (ended.length > 0) await auditFor(tx, userId, by, now, 'session.ended', audited.sessions(ended.length));
+  return ended.length;
 }
 
 /** For the operator: a user's sessions, newest first. @throws AppError 404 */

@@ -9,12 +9,16 @@ import {
   madeResponse,
 } from '../../http/openapi/operation.ts';
 import { envelope, jsonBody, pathId } from '../../http/request.ts';
+import type { QueryParameters } from '../../protocol/input/query-parameters.ts';
 import { arrayOf } from '../../protocol/input/schema.ts';
 import { enveloped } from '../../protocol/input/shape.ts';
 import type { ApiDeps } from '../api-deps.ts';
 import { runOnce, unitOf } from '../unit.ts';
 import { deleteNamespace } from './deletion.ts';
 import {
+  ENDING_PARAMETERS,
+  ENDING_TOKENS_SCHEMA,
+  listEndingQueryTokens,
   listOwnQueryTokens,
   MINT,
   MINTED_TOKEN_SCHEMA,
@@ -108,6 +112,14 @@ export function namespaceId(request: FastifyRequest): string {
 }
 
 const QUERY_TOKEN_ROUTES = describeRoutes('Query tokens', 'credential', {
+  ending: {
+    operationId: 'listEndingQueryTokens',
+    summary: 'Lists live query tokens of all namespaces, those that end soonest first',
+    description:
+      'Of the namespaces that the credential reaches, without plaintext and without tokens of sessions.',
+    query: ENDING_PARAMETERS,
+    responses: { 200: { description: 'The query tokens', schema: arrayOf(ENDING_TOKENS_SCHEMA) } },
+  },
   list: {
     operationId: 'listQueryTokens',
     summary: 'Lists the query tokens of a namespace, oldest first',
@@ -132,6 +144,9 @@ const QUERY_TOKEN_ROUTES = describeRoutes('Query tokens', 'credential', {
 });
 
 export function queryTokenRoutes(app: FastifyInstance, deps: ApiDeps): void {
+  app.get('/query_tokens', QUERY_TOKEN_ROUTES.ending, (request) =>
+    listEndingQueryTokens(deps, actorOf(request), request.query as QueryParameters),
+  );
   app.get('/namespaces/:id/query_tokens', QUERY_TOKEN_ROUTES.list, (request) =>
     listOwnQueryTokens(deps, actorOf(request), namespaceId(request)),
   );

@@ -20,6 +20,8 @@ const REFUSED: readonly (readonly [object, ...string[]])[] = [
   [{ name: 'x', expires_in_days: 1.5 }, 'expires_in_days must be an integer'],
   [{ name: 'x', expires_in_days: null }, 'expires_in_days must be an integer'],
   [{ name: 'x', token: 'y' }, 'token is not a known field'],
+  [{ name: 'x', session: 1 }, 'session must be true or false'],
+  [{ name: 'x', session: true, expires_in_days: 1 }, 'expires_in_days is not for a token of a session'],
   [{ query_token: { name: 'x' } }, 'query_token is not a known field', 'name is required'],
 ];
 
@@ -40,6 +42,7 @@ apiScenarios('query tokens', {
       revoked_at: null,
       created_at: '2026-01-01T00:00:00.000Z',
       created_by: { user_id: customer.id, email: customer.email },
+      session: false,
     });
     assert.deepEqual((await customer.get(path)).json, [shown]);
     const digest = createHash('sha256').update(token).digest('hex');
@@ -126,6 +129,112 @@ apiScenarios('query tokens', {
       (await much.get(path)).json.map((token: { name: string }) => token.name),
       ['more', 'again', 'last'],
     );
+    await world.close();
+  },
+
+  'a token of a session ends with it, and another replaces it': async (store) => {
+    const world = await openWorld(store);
+    const customer = await world.customer();
+    const { id, name } = await customer.namespace();
+    const path = `/namespaces/${id}/query_tokens`;
+    const [one, two] = [await world.signIn(customer), await world.signIn(customer)];
+    const body = { name: 'page', session: true };
+    const first = created(await one.post(path, body));
+    const other = created(await two.post(path, body));
+    const plain = created(await one.post(path, { name: 'mine' }));
+    const again = created(await one.post(path, body));
+    const live = async (): Promise<string[]> =>
+      (await customer.get(path)).json
+        .flatMap((token: { id: string; revoked_at: string | null }) =>
+          token.revoked_at === null ? [token.id] : [],
+        )
+        .toSorted();
+    assert.deepEqual(await live(), [other.id, plain.id, again.id].toSorted());
+    assert.ok(again.session && Date.parse(again.expires_at) <= world.now() + DAY / 2);
+    const revoked = (await world.changes()).filter(({ type }) => type === 'token.revoked');
+    const digest = createHash('sha256').update(first.token).digest('hex');
+    assert.deepEqual(
+      revoked.map((change) => ('digest' in change ? [change.namespace, change.digest, change.owner] : [])),
+      [[name, digest, customer.id]],
+    );
+    // Those of one session do not touch those of another, nor what was minted to stay.
+    assert.equal((await one.del('/auth/session')).status, 204);
+    assert.deepEqual(await live(), [other.id, plain.id].toSorted());
+    created(await two.post(path, { name: 'more' }));
+    await customer.del('/sessions');
+    const last = await world.signIn(customer);
+    const rest = (await last.get(path)).json.filter(
+      (token: { revoked_at: string | null }) => token.revoked_at === null,
+    );
+    assert.deepEqual(rest.map((token: { name: string }) => token.name).toSorted(), ['mine', 'more']);
+    await world.close();
+  },
+
+  'a full namespace has room for the next token of a session that has one': async (store) => {
+    const world = await openWorld(store);
+    const customer = await world.customer();
+    const { id } = await customer.namespace();
+    const path = `/namespaces/${id}/query_tokens`;
+    created(await customer.post(path, { name: 'page', session: true }));
+    for (let i = 1; i < LIMITS.queryTokensPerNamespace; i++)
+      created(await customer.post(path, { name: `t${i}` }));
+    created(await customer.post(path, { name: 'page', session: true }));
+    const full = 'Query token limit of the namespace reached';
+    const stranger = await world.signIn(customer);
+    assertFailure(await stranger.post(path, { name: 'page', session: true }), 422, 'quota_exceeded', full);
+    await world.close();
+  },
+
+  'an API key has no session, and no token of one': async (store) => {
+    const world = await openWorld(store);
+    const customer = await world.customer();
+    const { id } = await customer.namespace();
+    const key = await customer.key();
+    const answer = await key.post(`/namespaces/${id}/query_tokens`, { name: 'page', session: true });
+    assert.equal(answer.status, 403);
+    await world.close();
+  },
+
+  'tokens of all namespaces are listed by their end': async (store) => {
+    const world = await openWorld(store);
+    const customer = await world.customer();
+    const stranger = await world.customer();
+    const [one, two, foreign] = [
+      await customer.namespace(),
+      await customer.namespace(),
+      await stranger.namespace(),
+    ];
+    const mint = async (namespace: string, name: string, days: number) =>
+      created(await customer.post(`/namespaces/${namespace}/query_tokens`, { name, expires_in_days: days }));
+    await mint(one.id, 'late', 30);
+    await mint(two.id, 'soon', 2);
+    await mint(one.id, 'next', 5);
+    const gone = await mint(two.id, 'revoked', 1);
+    await customer.del(`/namespaces/${two.id}/query_tokens/${gone.id}`);
+    await customer.post(`/namespaces/${one.id}/query_tokens`, { name: 'page', session: true });
+    await stranger.post(`/namespaces/${foreign.id}/query_tokens`, { name: 'foreign', expires_in_days: 1 });
+    const names = async (query: string, caller: Pick<typeof customer, 'get'> = customer) =>
+      (await caller.get(`/query_tokens${query}`)).json.map((token: { name: string; namespace: string }) => [
+        token.name,
+        token.namespace,
+      ]);
+    const [soon, next, late] = [
+      ['soon', two.name],
+      ['next', one.name],
+      ['late', one.name],
+    ];
+    assert.deepEqual(await names(''), [soon, next, late]);
+    assert.deepEqual(await names('?limit=1'), [soon]);
+    // The bound itself is not before it.
+    assert.deepEqual(await names('?expiring_before=2026-01-06T00:00:00Z'), [soon]);
+    const key = await customer.key({ namespaces: [one.name] });
+    assert.deepEqual(await names('', key), [next, late]);
+    world.advance(3 * DAY);
+    const session = await world.signIn(customer);
+    assert.deepEqual(await names('', session), [next, late]);
+    for (const query of ['?expiring_before=soon', '?limit=0', '?limit=101', '?x=1']) {
+      assert.equal((await session.get(`/query_tokens${query}`)).status, 400, query);
+    }
     await world.close();
   },
 });

@@ -1,26 +1,37 @@
-import { AppError, invalid, notFound } from '../../base/errors.ts';
+import { AppError, invalid, notFound, unauthenticated } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { formatTime, formatTimeOrNull } from '../../base/time.ts';
-import type { Actor } from '../../http/actor.ts';
+import { formatTime, formatTimeOrNull, NOT_A_TIME, parseTime } from '../../base/time.ts';
+import { type Actor, requireSession } from '../../http/actor.ts';
 import type { JsonObject } from '../../protocol/input/fields.ts';
+import {
+  badParameter,
+  limitParameter,
+  type QueryParameters,
+  readLimit,
+  readParameters,
+} from '../../protocol/input/query-parameters.ts';
 import { resourceSchema, TIME, TIME_OR_NULL, UUID } from '../../protocol/input/schema.ts';
-import { integerOf, nameOf, optional, required, shape } from '../../protocol/input/shape.ts';
+import { BOOLEAN, integerOf, nameOf, optional, required, shape } from '../../protocol/input/shape.ts';
 import {
   QUERY_TOKEN_BYTES,
   QUERY_TOKEN_FORM,
   queryTokenDigest,
   spellQueryToken,
 } from '../../protocol/query/query-token.ts';
+import { holdSession } from '../../store/accounts.ts';
 import { appendChanges } from '../../store/log/change-log.ts';
 import { lockNamespace } from '../../store/namespaces.ts';
 import {
+  type EndingToken,
   forgetEndedTokens,
   insertQueryToken,
+  listEndingTokens,
   listQueryTokens,
   liveQueryTokens,
   type QueryTokenRow,
   revokeQueryToken,
 } from '../../store/query-tokens.ts';
+import type { Tx } from '../../store/store.ts';
 import { holdActor, MADE_BY, type Maker, makersFor } from '../accounts/membership.ts';
 import { audit, audited } from '../audit/actions.ts';
 import type { HasClock, HasIds, HasRandom, HasStore, HasUnit } from '../deps.ts';
@@ -47,6 +58,11 @@ const TOKEN_FIELDS = {
   revoked_at: TIME_OR_NULL,
   created_at: TIME,
   created_by: MADE_BY,
+  session: {
+    type: 'boolean',
+    description: 'true: a signed-in page minted it for its own reads, and it ends with that session',
+    examples: [false],
+  },
 } as const;
 
 export const QUERY_TOKEN_SCHEMA = resourceSchema<QueryTokenResource>('QueryToken', TOKEN_FIELDS);
@@ -70,7 +86,30 @@ export const MINT = shape('NewQueryToken', {
       examples: [90],
     }),
   ),
+  session: optional({
+    ...BOOLEAN,
+    schema: {
+      ...BOOLEAN.schema,
+      description:
+        'true: the token ends with the session of the request, and replaces the one that the session had for this namespace. Not for API keys, and not with expires_in_days',
+    },
+  }),
 });
+
+/** A token with the namespace that it opens. */
+type EndingTokenResource = QueryTokenResource & { readonly namespace: string };
+
+export const ENDING_TOKENS_SCHEMA = resourceSchema<EndingTokenResource>('EndingQueryToken', {
+  ...TOKEN_FIELDS,
+  namespace: { type: 'string', description: 'Name of the namespace', examples: ['acme'] },
+});
+
+const ENDING_DEFAULT = 20;
+
+export const ENDING_PARAMETERS = {
+  expiring_before: { schema: TIME, description: 'Only those that end before this time' },
+  limit: limitParameter('Tokens', ENDING_DEFAULT, LIMITS.pageMax),
+} as const;
 
 function tokenResource(row: QueryTokenRow, makerOf: (id: string | null) => Maker | null) {
   return {
@@ -81,6 +120,7 @@ function tokenResource(row: QueryTokenRow, makerOf: (id: string | null) => Maker
     revoked_at: formatTimeOrNull(row.revoked_at),
     created_at: formatTime(row.created_at),
     created_by: makerOf(row.created_by),
+    session: row.session_id !== null,
   };
 }
 
@@ -92,11 +132,14 @@ export async function mintQueryToken(
   body: JsonObject,
 ): Promise<MintedToken> {
   const { name: namespace } = await authorizeNamespace(deps, actor, namespaceId);
-  const { name, expires_in_days: days = LIMITS.queryTokenDaysDefault } = MINT.parse(body, undefined);
+  const { name, expires_in_days: given, session = false } = MINT.parse(body, undefined);
+  if (session) requireSession(actor);
+  if (session && given !== undefined) throw invalid('expires_in_days is not for a token of a session');
+  const days = given ?? LIMITS.queryTokenDaysDefault;
   if (actor.role === 'member' && days > LIMITS.queryTokenDaysOfMember) throw invalid(TOO_LONG_FOR_MEMBER);
   const now = deps.clock();
   const token = spellQueryToken(deps.random(QUERY_TOKEN_BYTES));
-  const row: QueryTokenRow = {
+  const asked: QueryTokenRow = {
     id: deps.newId(),
     namespace_id: namespaceId,
     name,
@@ -105,14 +148,19 @@ export async function mintQueryToken(
     revoked_at: null,
     created_at: now,
     created_by: actor.userId,
+    session_id: session ? actor.sessionId : null,
   };
   return deps.unit(async (tx) => {
     await holdActor(tx, actor);
     const held = await lockNamespace(tx, namespaceId, actor.customerId);
     if (held === null) throw notFound('Namespace');
     requireNotSuspended(held);
+    const row = await boundToSession(tx, asked, now);
     await forgetEndedTokens(tx, namespaceId, now - ENDED_KEPT);
-    if ((await liveQueryTokens(tx, namespaceId, now)).length >= LIMITS.queryTokensPerNamespace) {
+    const live = await liveQueryTokens(tx, namespaceId, now);
+    const replaced = live.filter((one) => row.session_id !== null && one.session_id === row.session_id);
+    for (const old of replaced) await revokeIn(tx, actor, old.id, { id: namespaceId, name: namespace }, now);
+    if (live.length - replaced.length >= LIMITS.queryTokensPerNamespace) {
       throw new AppError('quota_exceeded', 'Query token limit of the namespace reached');
     }
     await insertQueryToken(tx, row);
@@ -122,6 +170,14 @@ export async function mintQueryToken(
     await appendChanges(tx, [{ ...minted, owner: actor.customerId, cause: 'direct' }], now);
     return { ...tokenResource(row, await makersFor(tx, actor, [row.created_by])), token };
   });
+}
+
+/** A token of a session ends with it at the latest. Its session is held, so that a sign-out finds the token. @throws AppError 401 */
+async function boundToSession(tx: Tx, row: QueryTokenRow, now: number): Promise<QueryTokenRow> {
+  if (row.session_id === null) return row;
+  const end = await holdSession(tx, row.session_id, now);
+  if (end === null) throw unauthenticated('Credentials are not valid');
+  return { ...row, expires_at: end };
 }
 
 /** Oldest first, with ended tokens. @throws AppError 404 or 403 */
@@ -136,6 +192,34 @@ export async function listOwnQueryTokens(deps: HasStore, actor: Actor, namespace
   return rows.map((row) => tokenResource(row, makerOf));
 }
 
+/**
+ * Live tokens of every namespace that the credential reaches, those that end soonest first. Tokens of sessions are left out.
+ * @throws AppError 400 for the parameters
+ */
+export async function listEndingQueryTokens(
+  { store, clock }: HasStore & HasClock,
+  actor: Actor,
+  query: QueryParameters,
+): Promise<EndingTokenResource[]> {
+  const { expiring_before: text, limit } = readParameters(query, Object.keys(ENDING_PARAMETERS));
+  const before = text === undefined ? Number.MAX_SAFE_INTEGER : parseTime(text);
+  if (before === null) throw badParameter('expiring_before', NOT_A_TIME);
+  const filter = {
+    customerId: actor.customerId,
+    now: clock(),
+    before,
+    limit: readLimit(limit, ENDING_DEFAULT, LIMITS.pageMax),
+  };
+  const names = actor.namespaces === null ? null : [...actor.namespaces];
+  const rows: readonly EndingToken[] = await listEndingTokens(store.read, filter, names);
+  const makerOf = await makersFor(
+    store.read,
+    actor,
+    rows.map((row) => row.created_by),
+  );
+  return rows.map((row) => ({ ...tokenResource(row, makerOf), namespace: row.namespace }));
+}
+
 /** A revoked token stays revoked. @throws AppError 404 or 403 */
 export async function revokeOwnQueryToken(
   deps: HasStore & HasUnit & HasClock,
@@ -145,12 +229,21 @@ export async function revokeOwnQueryToken(
 ): Promise<void> {
   const { name: namespace } = await authorizeNamespace(deps, actor, namespaceId);
   const now = deps.clock();
-  await deps.unit(async (tx) => {
-    const revoked = await revokeQueryToken(tx, tokenId, namespaceId, now);
-    if (revoked === null) throw notFound('Query token');
-    if (!revoked.changed) return;
-    await audit(tx, actor, now, 'query_token.revoked', audited.queryToken(revoked, namespace));
-    const change = { type: 'token.revoked', namespace, digest: revoked.digest } as const;
-    await appendChanges(tx, [{ ...change, owner: actor.customerId, cause: 'direct' }], now);
-  });
+  await deps.unit((tx) => revokeIn(tx, actor, tokenId, { id: namespaceId, name: namespace }, now));
+}
+
+/** @throws AppError 404 */
+async function revokeIn(
+  tx: Tx,
+  actor: Actor,
+  tokenId: string,
+  { id, name: namespace }: { readonly id: string; readonly name: string },
+  now: number,
+): Promise<void> {
+  const revoked = await revokeQueryToken(tx, tokenId, id, now);
+  if (revoked === null) throw notFound('Query token');
+  if (!revoked.changed) return;
+  await audit(tx, actor, now, 'query_token.revoked', audited.queryToken(revoked, namespace));
+  const change = { type: 'token.revoked', namespace, digest: revoked.digest } as const;
+  await appendChanges(tx, [{ ...change, owner: actor.customerId, cause: 'direct' }], now);
 }

@@ -38,8 +38,10 @@ export const CALLS: Readonly<Record<string, Call>> = {
   restoreDeletedRecord: ({ namespaces }) => namespaces.restore(ID, KEY, 3),
   undoWrite: ({ namespaces }) => namespaces.undo(ID, 'AW9wYXF1ZQ'),
   eraseKeyVersions: ({ namespaces }) => namespaces.eraseVersions(ID, KEY),
+  listEndingQueryTokens: ({ queryTokens }) => queryTokens.ending({ expiring_before: AT, limit: 1 }),
   listQueryTokens: ({ queryTokens }) => queryTokens.list(ID),
-  createQueryToken: ({ queryTokens }) => queryTokens.mint(ID, { name: 'a', expires_in_days: 1 }),
+  createQueryToken: ({ queryTokens }) =>
+    queryTokens.mint(ID, { name: 'a', expires_in_days: 1, session: false }),
   revokeQueryToken: ({ queryTokens }) => queryTokens.revoke(ID, ID),
   createOrganization: ({ organizations }) => organizations.create('a'),
   listOrganizations: ({ organizations }) => organizations.list(),

@@ -1,47 +1,42 @@
-import type { NamespaceResource } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
 import { useResource } from '../../data/resource.ts';
 import { t, tn } from '../../text/text.ts';
 import { Badge } from '../../ui/chips.tsx';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { Time } from '../../ui/time.tsx';
-import { type Ending, endingSoon } from './ending.ts';
+import { type Ending, endingSoon, SOON_MS } from './ending.ts';
 
-/** Namespaces whose tokens are looked at: one request each. */
-const NAMESPACES_MAX = 20;
 const FRESH_MS = 60_000;
+/** Lines of tokens at most; the soonest come first. */
+const TOKENS_MAX = 20;
 
-async function endings(namespaces: readonly NamespaceResource[], signal: AbortSignal): Promise<Ending[]> {
-  const keys = await api.apiKeys.list({ signal });
-  const tokens = await Promise.all(
-    namespaces.slice(0, NAMESPACES_MAX).map(async ({ id, name }) => {
-      const all = await api.queryTokens.list(id, { signal });
-      return all
-        .filter((token) => token.revoked_at === null)
-        .map((token) => ({
-          kind: 'token' as const,
-          name: `${token.name} (${name})`,
-          at: token.expires_at,
-          path: `/namespaces/${encodeURIComponent(name)}`,
-        }));
-    }),
-  );
-  const ended = keys.map((key) => ({
+async function endings(signal: AbortSignal): Promise<Ending[]> {
+  const [keys, tokens] = await Promise.all([
+    api.apiKeys.list({ signal }),
+    api.queryTokens.ending(
+      { expiring_before: new Date(Date.now() + SOON_MS), limit: TOKENS_MAX },
+      { signal },
+    ),
+  ]);
+  const ofKeys = keys.map((key) => ({
     kind: 'key' as const,
     name: key.name,
     at: key.expires_at,
     path: '/api-keys',
   }));
-  return endingSoon([...ended, ...tokens.flat()], Date.now());
+  const ofTokens = tokens.map(({ name, namespace, expires_at: at }) => ({
+    kind: 'token' as const,
+    name: `${name} (${namespace})`,
+    at,
+    path: `/namespaces/${encodeURIComponent(namespace)}?tab=tokens`,
+  }));
+  return endingSoon([...ofKeys, ...ofTokens], Date.now());
 }
 
 /** Webhooks that fail, and what ends within seven days. */
-export function Attention({ namespaces }: { readonly namespaces: readonly NamespaceResource[] }) {
+export function Attention() {
   const webhooks = useResource('webhooks', (signal) => api.webhooks.list({ signal }));
-  const names = namespaces.map(({ id }) => id).join(' ');
-  const ending = useResource(`ending ${names}`, (signal) => endings(namespaces, signal), {
-    freshMs: FRESH_MS,
-  });
+  const ending = useResource('ending', endings, { freshMs: FRESH_MS });
   const failing = (webhooks.value ?? []).filter(
     ({ enabled, failure_count: failures }) => !enabled || failures > 0,
   );

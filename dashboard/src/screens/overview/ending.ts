@@ -9,7 +9,7 @@ export interface Ending {
   readonly path: string;
 }
 
-const SOON_MS = 7 * 86_400_000;
+export const SOON_MS = 7 * 86_400_000;
 
 /** Those that end within seven days, the soonest first. What has ended is not among them. @param now milliseconds */
 export function endingSoon(

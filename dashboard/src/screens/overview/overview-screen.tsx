@@ -29,7 +29,7 @@ export function OverviewScreen() {
               </div>
               <div class="cards wide-cards">
                 <Traffic />
-                <Attention namespaces={namespaces.value} />
+                <Attention />
               </div>
             </>
           ) : null}

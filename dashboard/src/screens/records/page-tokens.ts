@@ -1,6 +1,7 @@
 /**
- * Query tokens that this page may read with. They are in the memory of the page alone, and forgotten when the session ends. A private
- * namespace whose token nobody entered or made here gets one for a day when a read needs it.
+ * Query tokens that this page may read with. They are in the memory of the tabs alone, and forgotten when the session ends. A private
+ * namespace whose token nobody entered or made here gets one when a read needs it. The server keeps one such token for a session and
+ * namespace: another replaces it, and the sign-out revokes it. So the tabs of a session share theirs.
  */
 import { effect } from '@preact/signals';
 import type { MintedQueryToken, NamespaceResource } from '../../../../sdk/src/uqrp-sdk.ts';
@@ -10,20 +11,24 @@ import { invalidate } from '../../data/resource.ts';
 
 /** Name of tokens that the page makes for itself. */
 export const PAGE_TOKEN_NAME = 'dashboard: reads of this page';
-/** Live tokens of that name that may stay: pages in other tabs use them. */
-const KEPT = 3;
-
 /** A token that ends so soon is not used: it could end on the way. */
 const ENDING_MS = 10_000;
-/** A younger token is not revoked: a page in another tab may use it. */
-const YOUNG_MS = 3_600_000;
+/** Milliseconds that another tab has to answer with its token. */
+const OTHER_TAB_MS = 60;
 
 interface Held {
   readonly namespaceId: string;
   readonly token: string;
   /** Milliseconds since the epoch. */
   readonly endsAt: number;
+  /** Made for the reads of this session's pages. */
+  readonly isOfSession: boolean;
 }
+
+/** What tabs of one browser tell each other. `userId`: a tab of somebody else's session must not take it. */
+type Told =
+  | { readonly userId: string; readonly wanted: string }
+  | { readonly userId: string; readonly id: string; readonly held: Held };
 
 /** By the id of the token, the newest last. */
 const held = new Map<string, Held>();
@@ -31,6 +36,8 @@ const making = new Map<string, Promise<string>>();
 
 /** Namespaces for which this page has made a token, or tried to. */
 const made = new Set<string>();
+/** Tokens that are no longer good: another tab may not know it yet. */
+const refused = new Set<string>();
 let owner: string | null = null;
 
 effect(() => {
@@ -41,11 +48,43 @@ effect(() => {
   held.clear();
   making.clear();
   made.clear();
+  refused.clear();
 });
 
+const channel = 'BroadcastChannel' in globalThis ? new BroadcastChannel('uqrp-page-tokens') : null;
+
+function tell(told: Told): void {
+  channel?.postMessage(told);
+}
+
+channel?.addEventListener('message', ({ data: told }: MessageEvent<Told>) => {
+  if (owner === null || told.userId !== owner) return;
+  if ('held' in told) {
+    if (!refused.has(told.held.token)) take(told.id, told.held);
+    return;
+  }
+  for (const [id, one] of held) {
+    if (one.isOfSession && one.namespaceId === told.wanted) tell({ userId: owner, id, held: one });
+  }
+});
+
+/** Remembers a token; the server has revoked the one of the session before it. */
+function take(id: string, one: Held): void {
+  for (const [other, { isOfSession, namespaceId }] of held) {
+    if (one.isOfSession && isOfSession && namespaceId === one.namespaceId) held.delete(other);
+  }
+  held.set(id, one);
+}
+
 /** Remembers a token that was just minted. */
-export function holdToken({ namespace_id, id, token, expires_at }: MintedQueryToken): void {
-  held.set(id, { namespaceId: namespace_id, token, endsAt: Date.parse(expires_at) });
+export function holdToken({
+  namespace_id,
+  id,
+  token,
+  expires_at,
+  session: isOfSession,
+}: MintedQueryToken): void {
+  take(id, { namespaceId: namespace_id, token, endsAt: Date.parse(expires_at), isOfSession });
 }
 
 /** The plaintext of a token that was minted in this page; null: it is not known. */
@@ -63,6 +102,7 @@ export function heldToken(namespaceId: string): string | null {
 
 /** After a revocation, or a refusal: the token was revoked elsewhere, or it has ended. */
 export function dropToken(token: string): void {
+  refused.add(token);
   for (const [id, one] of held) if (one.token === token) held.delete(id);
 }
 
@@ -91,17 +131,17 @@ export async function tokenFor(namespace: NamespaceResource): Promise<string | n
 
 async function mint(namespaceId: string): Promise<string> {
   made.add(namespaceId);
-  const minted = await api.queryTokens.mint(namespaceId, { name: PAGE_TOKEN_NAME, expires_in_days: 1 });
+  const userId = owner;
+  if (userId !== null && channel !== null) {
+    tell({ userId, wanted: namespaceId });
+    await new Promise((resolve) => setTimeout(resolve, OTHER_TAB_MS));
+    const given = heldToken(namespaceId);
+    if (given !== null) return given;
+  }
+  const minted = await api.queryTokens.mint(namespaceId, { name: PAGE_TOKEN_NAME, session: true });
   holdToken(minted);
+  const one = held.get(minted.id);
+  if (userId !== null && one !== undefined) tell({ userId, id: minted.id, held: one });
   invalidate(`tokens ${namespaceId}`);
-  // Each load of the page makes one: without this, many loads would fill the limit of the namespace. Two for one, so the number falls.
-  const all = await api.queryTokens.list(namespaceId);
-  const own = all.filter((one) => one.name === PAGE_TOKEN_NAME && isLive(one));
-  const old = own.slice(0, -KEPT).filter((one) => Date.parse(one.created_at) < Date.now() - YOUNG_MS);
-  for (const { id } of old.slice(0, 2)) await api.queryTokens.revoke(namespaceId, id);
   return minted.token;
-}
-
-function isLive(token: { readonly revoked_at: string | null; readonly expires_at: string }): boolean {
-  return token.revoked_at === null && Date.parse(token.expires_at) > Date.now();
 }

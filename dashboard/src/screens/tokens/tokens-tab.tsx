@@ -14,6 +14,7 @@ import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { ErrorNote } from '../../ui/error-note.tsx';
+import { Checkbox } from '../../ui/field.tsx';
 import { Loading } from '../../ui/loading.tsx';
 import { makerText } from '../../ui/maker.ts';
 import { Time } from '../../ui/time.tsx';
@@ -31,7 +32,11 @@ const COLUMNS: readonly Column<QueryTokenResource>[] = [
     head: t('tokens.name'),
     isRowHeader: true,
     width: 'minmax(10rem, 2fr)',
-    cell: ({ name }) => name,
+    cell: ({ name, session }) => (
+      <>
+        {name} {session ? <Badge text={t('tokens.ofPages')} /> : null}
+      </>
+    ),
   },
   {
     id: 'state',
@@ -67,6 +72,7 @@ export interface TokensTabProps {
 /** Query tokens of a namespace. */
 export function TokensTab({ namespace }: TokensTabProps) {
   const tokens = useTokens(namespace.id);
+  const [withPages, setWithPages] = useState(false);
   const [isMinting, setMinting] = useState(false);
   const [minted, setMinted] = useState<MintedQueryToken | null>(null);
   const [asked, setAsked] = useState<QueryTokenResource | null>(null);
@@ -75,6 +81,7 @@ export function TokensTab({ namespace }: TokensTabProps) {
   useShortcuts(shortcuts.current);
   if (tokens.state === 'loading') return <Loading />;
   if (tokens.state === 'failed') return <ErrorNote error={tokens.error} again={tokens.again} />;
+  const rows = tokens.value.filter(({ session }) => withPages || !session);
   const create = (
     <Button tone="primary" onClick={() => setMinting(true)}>
       {t('tokens.new')}
@@ -84,7 +91,7 @@ export function TokensTab({ namespace }: TokensTabProps) {
     <>
       {tokens.error === undefined ? null : <ErrorNote error={tokens.error} again={tokens.again} />}
       {revoked === null ? null : <RefusalWatch key={revoked.id} namespace={namespace} {...revoked} />}
-      {tokens.value.length === 0 ? (
+      {rows.length === 0 ? (
         <EmptyState
           title={t('tokens.empty', { namespace: namespace.name })}
           text={t('tokens.emptyText')}
@@ -98,7 +105,7 @@ export function TokensTab({ namespace }: TokensTabProps) {
           <DataTable
             label={t('tokens.title')}
             columns={COLUMNS}
-            rows={tokens.value}
+            rows={rows}
             rowKey={({ id }) => id}
             rowName={({ name }) => name}
             actionsWidth="8rem"
@@ -112,6 +119,14 @@ export function TokensTab({ namespace }: TokensTabProps) {
           />
         </>
       )}
+      {tokens.value.some(({ session }) => session) ? (
+        <Checkbox
+          label={t('tokens.showPages')}
+          help={t('tokens.pagesHelp')}
+          isChecked={withPages}
+          onChange={() => setWithPages(!withPages)}
+        />
+      ) : null}
       {isMinting ? (
         <MintDialog
           namespace={namespace}
