@@ -172,6 +172,9 @@ export const LIMITS = {
   expiredKeys: 1_000_000, // of the records that expired within `expiredMinutes` whose queries a view shows as `expired`
   expiredMinutes: 10,
   queryLogHours: 24, // how long rows are listed
+  queryLogDays: 30, // how long hours are counted
+  queryLogSplits: 50, // resources of a namespace, and nodes, that are counted by themselves; further ones are counted together
+  queryLogResources: 2000, // resources of a customer that are
   queryLogStreamsPerCustomer: 3, // open at once, of all customers of one person; `queryLogStreams`: in one process
   queryLogStreams: 256,
   queryLogStreamRows: 200, // rows a second of one stream; more are skipped and counted

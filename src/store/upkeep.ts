@@ -5,7 +5,7 @@ import { retireAbandoned } from './dataset-changes.ts';
 import { deleteRetiredParts, hasRetiredParts } from './datasets.ts';
 import { eraseSuperseded, isErasureDue, pruneLog } from './log/change-log.ts';
 import { QUERY_LOG_WINDOW } from './query-log/add-rows.ts';
-import { pruneBatches, pruneQueryLog } from './query-log/retention.ts';
+import { pruneBatches, pruneQueryLog, pruneQueryLogHours } from './query-log/retention.ts';
 import type { Store } from './store.ts';
 import { storeLoop } from './store-loop.ts';
 import { pruneUsage } from './usage.ts';
@@ -24,8 +24,10 @@ const PRUNE_LIMIT = 1_000;
 const ERASE_LIMIT = 500;
 
 const HOUR_MS = 3_600_000;
-/** Longer than rows are listed: the clocks of two control processes may differ, and counts go with the rows. */
+/** Longer than rows are listed: the clocks of two control processes may differ, and counts of minutes go with the rows. */
 const KEEP_QUERY_LOG = QUERY_LOG_WINDOW + 60_000;
+/** A day longer than they are shown: the first step of a series begins with its day. */
+const KEEP_QUERY_LOG_HOURS = (LIMITS.queryLogDays + 1) * 24 * HOUR_MS;
 /** A node sends a batch of the query log again for as long as its rows may be listed, and one of usage for `usageSpoolDays`. */
 const KEEP_BATCHES = {
   query_log_batches: QUERY_LOG_WINDOW + HOUR_MS,
@@ -104,6 +106,9 @@ export async function pruneTelemetry(
 ): Promise<void> {
   // Until nothing is left: rows that came late may stand between older ones.
   await inUnits(signal, 1, () => write((tx) => pruneQueryLog(tx, now - KEEP_QUERY_LOG, PRUNE_LIMIT)));
+  await inUnits(signal, PRUNE_LIMIT, () =>
+    write((tx) => pruneQueryLogHours(tx, now - KEEP_QUERY_LOG_HOURS, PRUNE_LIMIT)),
+  );
   for (const table of ['query_log_batches', 'usage_batches'] as const) {
     const before = now - KEEP_BATCHES[table];
     await inUnits(signal, PRUNE_LIMIT, () => write((tx) => pruneBatches(tx, table, before, PRUNE_LIMIT)));

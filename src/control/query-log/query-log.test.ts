@@ -8,6 +8,7 @@ import {
   openWorld,
   type World,
 } from '../../../test/support/http/world.ts';
+import { LIMITS } from '../../base/limits.ts';
 import { queryLogSink } from '../../store/query-log/add-rows.ts';
 import type { Store } from '../../store/store.ts';
 import { pruneTelemetry } from '../../store/upkeep.ts';
@@ -172,7 +173,7 @@ apiScenarios('query log', {
       world.advance(24 * HOUR - 2 * MINUTE);
       const later = await world.signIn(customer);
       assert.equal(await droppedOf(later), 41);
-      await pruneTelemetry(store, world.now() + 3 * HOUR, signal);
+      await pruneTelemetry(store, world.now() + (LIMITS.queryLogDays + 2) * 24 * HOUR, signal);
       assert.equal(await droppedOf(later), 0);
     }),
 

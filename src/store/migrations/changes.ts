@@ -118,3 +118,18 @@ create index records_by_key on records (namespace_id, key);
 create index records_by_resource on records (namespace_id, resource, key);
 create index records_by_change on records (namespace_id, updated_at, id);
 `;
+
+/**
+ * What `0008-hours` adds: counts of the query log by resource, transport and node, in hours alone, and the index by which counts of hours
+ * leave. The counts of a split are in `query_log_counts` under its id, which no series has.
+ */
+export const HOURS = `
+create table query_log_splits (
+  id integer not null primary key,
+  namespace_id text not null references namespaces (id),
+  kind text not null,
+  value text not null,
+  constraint query_log_splits_key unique (namespace_id, kind, value)
+) strict;
+create index query_log_counts_age on query_log_counts (start) where span = 3600000;
+`;

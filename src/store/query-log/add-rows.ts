@@ -10,9 +10,9 @@ import {
 import { markWork } from '../engine/signals.ts';
 import { listStatement, rowInsert, statement } from '../engine/statement.ts';
 import type { Store, Tx } from '../store.ts';
-import { BATCH_NUMBERS, type BlockContent, encodeBlocks } from './block.ts';
+import { BATCH_NUMBERS, type EncodedRows, encodeBlocks } from './block.ts';
 import { countStarts } from './counts.ts';
-import { DROPPED, findSeries, type SeriesKey } from './series.ts';
+import { DROPPED, findCounted, type SeriesKey, type SplitKey } from './series.ts';
 
 const HOUR = 3_600_000;
 
@@ -96,40 +96,66 @@ async function addBatch(tx: Tx, sent: QueryLogBatch, now: number, random: Random
     .map(
       ({ namespaceId, rows }): Counted => ({ namespaceId, status: DROPPED, first_at: now, row_count: rows }),
     );
-  const seriesOf = await findSeries(tx, [...drafts, ...dropped], [...open], last_series);
+  const splits = drafts.flatMap((draft) => splitsOf(draft, node));
+  const ids = await findCounted(tx, {
+    series: [...drafts, ...dropped],
+    splits,
+    customers: new Map(held.map(({ id, customer_id }) => [id, customer_id])),
+    last: last_series,
+  });
   const values = placeIds(drafts, start, random).map(({ draft, firstId }, index) => {
     const { first_at, last_at, row_count, body } = draft;
-    return [start + 1 + index, seriesOf(draft), firstId, first_at, last_at, row_count, node, body];
+    return [start + 1 + index, ids.series(draft), firstId, first_at, last_at, row_count, node, body];
   });
   await insertBlocks(tx, values);
-  await addCounts(tx, countsOf([...drafts, ...dropped], seriesOf));
+  const placed = [...drafts, ...dropped].flatMap((one) =>
+    countStarts(one.first_at).map(
+      (count): Count => [ids.series(one), count.span, count.start, one.row_count],
+    ),
+  );
+  const split = splits.map((one): Count => [ids.split(one), HOUR, one.hour, one.rows]);
+  await addCounts(tx, summed([...placed, ...split]));
   if (values.length > 0) markWork(tx, 'query_log');
 }
 
 type Count = [series: number, span: number, start: number, total: number];
 
+/** A block lies within one minute, so all its rows belong to the counts of its first one. */
 interface Counted extends SeriesKey {
   readonly first_at: number;
   readonly row_count: number;
 }
 
-/** A block lies within one minute, so all its rows belong to the counts of its first one. */
-function countsOf(all: readonly Counted[], seriesOf: (key: SeriesKey) => number): Count[] {
-  const counts = new Map<string, Count>();
+/** Each series, span and start once. */
+function summed(all: readonly Count[]): Count[] {
+  const sums = new Map<string, Count>();
   for (const one of all) {
-    const series = seriesOf(one);
-    for (const { span, start } of countStarts(one.first_at)) {
-      const key = `${series} ${span} ${start}`;
-      const count = counts.get(key);
-      if (count === undefined) counts.set(key, [series, span, start, one.row_count]);
-      else count[3] += one.row_count;
-    }
+    const key = `${one[0]} ${one[1]} ${one[2]}`;
+    const sum = sums.get(key);
+    if (sum === undefined) sums.set(key, one);
+    else sum[3] += one[3];
   }
-  return [...counts.values()];
+  return [...sums.values()];
+}
+
+interface CountedSplit extends SplitKey {
+  readonly hour: number;
+  readonly rows: number;
+}
+
+/** What a block adds to the splits of its namespace. A refused row has no resource. */
+function splitsOf({ namespaceId, first_at, row_count, parts }: Draft, node: string): CountedSplit[] {
+  const block = { namespaceId, hour: first_at - (first_at % HOUR) };
+  const splits: CountedSplit[] = [{ ...block, kind: 'node', value: node, rows: row_count }];
+  for (const { resource, transport, rows } of parts) {
+    splits.push({ ...block, kind: 'transport', value: transport, rows });
+    if (resource !== null) splits.push({ ...block, kind: 'resource', value: resource, rows });
+  }
+  return splits;
 }
 
 /** A block that has no number yet. */
-interface Draft extends BlockContent, SeriesKey {
+interface Draft extends EncodedRows, SeriesKey {
   readonly customerId: string;
 }
 

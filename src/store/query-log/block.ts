@@ -49,15 +49,24 @@ export interface StoredRow {
 export type BlockRow = Omit<QueryLogRow, 'namespaceId' | 'status'>;
 
 /** The part of a block that its rows alone determine. */
-export type BlockContent = Pick<QueryLogBlocksTable, 'first_at' | 'last_at' | 'row_count' | 'body'>;
+type BlockContent = Pick<QueryLogBlocksTable, 'first_at' | 'last_at' | 'row_count' | 'body'>;
+
+/** A block before it is stored, with what its hours are counted by. */
+export interface EncodedRows extends BlockContent {
+  readonly parts: readonly {
+    readonly resource: string | null;
+    readonly transport: Transport;
+    readonly rows: number;
+  }[];
+}
 
 /**
  * Makes blocks of rows, the oldest row first. A block lies within one minute, so that a count of whole minutes cuts no block.
  * @param now a row of the future would be listed before it happened: it counts as of now
  */
-export function encodeBlocks(rows: readonly BlockRow[], now: number): BlockContent[] {
+export function encodeBlocks(rows: readonly BlockRow[], now: number): EncodedRows[] {
   const sorted = isAscending(rows) ? rows : rows.toSorted((a, b) => a.at - b.at);
-  const blocks: BlockContent[] = [];
+  const blocks: EncodedRows[] = [];
   for (let start = 0; start < sorted.length; ) {
     const first = Math.min(sorted[start]!.at, now);
     const limit = Math.min(first + BLOCK_SPAN, first - (first % MINUTE) + MINUTE);
@@ -69,9 +78,10 @@ export function encodeBlocks(rows: readonly BlockRow[], now: number): BlockConte
   return blocks;
 }
 
-function encodeBlock(rows: readonly BlockRow[], first: number, now: number): BlockContent {
+function encodeBlock(rows: readonly BlockRow[], first: number, now: number): EncodedRows {
   const kinds: Kind[] = [];
   const places = new Map<string, number>();
+  const totals: number[] = [];
   const numbers: number[] = [];
   let at = first;
   for (const row of rows) {
@@ -83,11 +93,14 @@ function encodeBlock(rows: readonly BlockRow[], first: number, now: number): Blo
       place = kinds.length;
       places.set(key, place);
       kinds.push([resource, version, operation, qtype, rcode, transport]);
+      totals.push(0);
     }
+    totals[place]! += 1;
     numbers.push(at - first, place, durationMs);
   }
   const body: Body = [kinds, numbers];
-  return { first_at: first, last_at: at, row_count: rows.length, body: JSON.stringify(body) };
+  const parts = kinds.map((kind, i) => ({ resource: kind[0], transport: kind[5], rows: totals[i]! }));
+  return { first_at: first, last_at: at, row_count: rows.length, body: JSON.stringify(body), parts };
 }
 
 function isAscending(rows: readonly BlockRow[]): boolean {

@@ -3,7 +3,7 @@ import type { Db } from '../store.ts';
 import { BLOCK_SPAN, countInBlock } from './block.ts';
 
 export const MINUTE = 60_000;
-const HOUR = 3_600_000;
+export const HOUR = 3_600_000;
 
 /** Counts are kept for both: a day of a series is 23 hours, at most 118 minutes and two parts of minutes. */
 const SPANS = [MINUTE, HOUR] as const;

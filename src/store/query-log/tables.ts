@@ -34,8 +34,22 @@ export interface QueryLogSeriesTable {
   status: SeriesStatus;
 }
 
-/** How many rows a series has in a minute and in an hour. */
+export const SPLIT_KINDS = ['resource', 'transport', 'node'] as const;
+export type SplitKind = (typeof SPLIT_KINDS)[number];
+
+/** What the hours of a namespace are counted by, besides its series. */
+export interface QueryLogSplitsTable {
+  /** Of the numbers of series: no series has it. */
+  id: number;
+  namespace_id: string;
+  kind: SplitKind;
+  /** `*`: all values that have no split of their own. */
+  value: string;
+}
+
+/** How many rows a series has in a minute and in an hour, and a split in an hour. Hours are kept for longer than rows. */
 export interface QueryLogCountsTable {
+  /** Of a series or a split. */
   series_id: number;
   /** Milliseconds: 60,000 or 3,600,000. */
   span: number;

@@ -19,6 +19,7 @@ import type {
   QueryLogCountsTable,
   QueryLogHeadTable,
   QueryLogSeriesTable,
+  QueryLogSplitsTable,
 } from '../../../src/store/query-log/tables.ts';
 import type { QueryTokenRow } from '../../../src/store/query-tokens.ts';
 import type { RateWindowsTable } from '../../../src/store/rate-limits.ts';
@@ -64,6 +65,7 @@ interface Tables {
   query_log_blocks: QueryLogBlocksTable;
   query_log_head: QueryLogHeadTable;
   query_log_series: QueryLogSeriesTable;
+  query_log_splits: QueryLogSplitsTable;
   query_log_counts: QueryLogCountsTable;
   query_log_batches: UsageBatchesTable;
   dataset_versions: VersionRow;
