@@ -58,7 +58,11 @@ const OURS: Readonly<Record<string, string>> = {
   Passkey: 'PasskeyResource',
   PasskeyCreationOptions: 'PasskeyCreationOptions',
   PasskeyRequestOptions: 'PasskeyRequestOptions',
+  Overview: 'Overview',
   Propagation: 'Propagation',
+  QueryCountGroup: 'QueryCountGroup',
+  QueryCounts: 'QueryCounts',
+  QueryCountTrend: 'QueryCountTrend',
   QueryLogPageMeta: 'QueryLogMeta',
   QueryLogRow: 'QueryLogRow',
   QueryToken: 'QueryTokenResource',
@@ -91,7 +95,7 @@ const OURS: Readonly<Record<string, string>> = {
 
 /** Schemas that the types above contain, and bodies that a method wraps or unwraps: operations.test.ts has those. */
 const INSIDE =
-  'AccountDeletion ApiKeyScopes AuditPage AuditPageMeta BulkWrite ChangeStreamCheckpoint ChangeStreamEvent ChangeStreamLost ChangeStreamReset DeliveryPage DeliveryPageMeta DeliveryResult Error EventCatalogue ' +
+  'AccountDeletion ApiKeyScopes AuditPage AuditPageMeta BulkWrite ChangeStreamCheckpoint ChangeStreamEvent ChangeStreamLost ChangeStreamReset DayUsage DeliveryPage DeliveryPageMeta DeliveryResult Error EventCatalogue ' +
   'InvitationAcceptance MemberPatch NamespaceUsage NewApiKeyScopes NewNamespace NewOrganization NewPasskey ' +
   'NewWebhookScopes PasskeySignIn Period QueryLogPage QueryLogRowEvent QueryLogSkipped QueryLogSkippedEvent ' +
   'SessionOrganization SessionOrganizationResult SignIn Used UsedOfLimit ValidationErrors Verification WebhookScopes ' +

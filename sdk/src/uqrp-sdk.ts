@@ -2,10 +2,13 @@
 export type {
   MeteredUsage,
   NodePropagation,
+  Overview,
+  OverviewOptions,
   Propagation,
   PropagationOptions,
   SoftCapState,
   Usage,
+  UsageOptions,
   Writes,
   WritesUse,
 } from './rest/account/account.ts';
@@ -63,6 +66,10 @@ export type { Endpoint, Endpoints, Features, Meta, TierLimits } from './rest/met
 export type { ExportOptions } from './rest/namespaces.ts';
 export type {
   LogStreamOptions,
+  QueryCountGroup,
+  QueryCounts,
+  QueryCountsOptions,
+  QueryCountTrend,
   QueryLogEvent,
   QueryLogFilter,
   QueryLogListOptions,

@@ -173,6 +173,8 @@ export const LIMITS = {
   expiredMinutes: 10,
   queryLogHours: 24, // how long rows are listed
   queryLogDays: 30, // how long hours are counted
+  queryLogPoints: 168, // steps of the counts
+  queryLogGroups: 10, // resources, namespaces or nodes in them; those with fewer queries are added up
   queryLogSplits: 50, // resources of a namespace, and nodes, that are counted by themselves; further ones are counted together
   queryLogResources: 2000, // resources of a customer that are
   queryLogStreamsPerCustomer: 3, // open at once, of all customers of one person; `queryLogStreams`: in one process

@@ -111,6 +111,43 @@ export async function sumDeletedUsage(db: Db, customerId: string, hours: Hours):
   return (await SUM_DELETED.first(db, { customerId, ...hours }))?.answers ?? 0;
 }
 
+interface DaySum {
+  /** From 0 on, for the first day of the interval. */
+  readonly day: number;
+  readonly answers: number;
+}
+
+/** What is selected of either table. Numbers come to SQLite as floats, whose division has a rest. */
+const BY_DAY = 'cast((hour - :since) / 86400000 as integer) as day, sum(answers) as answers';
+
+const SUM_DAYS = listStatement<Hours & { ids: readonly string[] }, DaySum>(
+  `select ${BY_DAY} from usage_hours where namespace_id in (:ids) and hour >= :since and hour < :until group by 1`,
+  'text',
+);
+
+const SUM_DELETED_DAYS = statement<Hours & { customerId: string }, DaySum>(
+  `select ${BY_DAY} from usage_deleted_hours where customer_id = :customerId and hour >= :since and hour < :until group by 1`,
+);
+
+/**
+ * Answered private reads by day. A day may come several times.
+ * @param deletedOf the customer whose deleted namespaces count too; null: none
+ */
+export async function sumUsageByDay(
+  db: Db,
+  namespaceIds: readonly string[],
+  deletedOf: string | null,
+  hours: Hours,
+): Promise<DaySum[]> {
+  const sums: DaySum[] = [];
+  for (let start = 0; start < namespaceIds.length; start += CHUNK) {
+    const ids = namespaceIds.slice(start, start + CHUNK);
+    sums.push(...(await SUM_DAYS.all(db, { ids, ...hours })));
+  }
+  if (deletedOf !== null) sums.push(...(await SUM_DELETED_DAYS.all(db, { customerId: deletedOf, ...hours })));
+  return sums;
+}
+
 type NamespaceHours = { namespaceId: string; limit: number };
 
 const SOME_HOURS =

@@ -64,6 +64,47 @@ export interface LogStreamOptions extends StreamOptions {
   readonly after?: string | undefined;
 }
 
+export interface QueryCountsOptions {
+  /** `24h` unless given. */
+  readonly window?: '24h' | '7d' | '30d' | undefined;
+  readonly step?: '10m' | '1h' | '6h' | '1d' | undefined;
+  /** `status` unless given. */
+  readonly group?: 'status' | 'namespace' | 'resource' | 'transport' | 'node' | undefined;
+  readonly namespace?: string | undefined;
+  /** Only with groups of status or namespace. */
+  readonly status?: QueryStatus | undefined;
+}
+
+/** `GET /query_logs/counts`: how many queries there were, in steps of time. */
+export interface QueryCounts {
+  readonly window: '24h' | '7d' | '30d';
+  readonly step: '10m' | '1h' | '6h' | '1d';
+  readonly step_seconds: number;
+  readonly group: 'status' | 'namespace' | 'resource' | 'transport' | 'node';
+  /** Where the first step begins. */
+  readonly since: string;
+  readonly until: string;
+  readonly total: number;
+  readonly dropped: number;
+  readonly groups: readonly QueryCountGroup[];
+}
+
+export interface QueryCountGroup {
+  /** Null: all others together. */
+  readonly key: string | null;
+  readonly total: number;
+  /** Null: hours are not kept for twice the window. */
+  readonly trend: QueryCountTrend | null;
+  /** One for each step. */
+  readonly counts: readonly number[];
+}
+
+/** Full hours alone, so that both sides are as long. */
+export interface QueryCountTrend {
+  readonly total: number;
+  readonly before: number;
+}
+
 export class QueryLogs {
   readonly #http: Http;
 
@@ -80,6 +121,12 @@ export class QueryLogs {
       const { body } = await this.#http.json<{ query_logs: QueryLogRow[]; meta: QueryLogMeta }>(parts);
       return { items: body.query_logs, next: body.meta.next_cursor, meta: body.meta };
     });
+  }
+
+  /** How many queries there were, in steps of time. */
+  async counts(counts: QueryCountsOptions = {}, options: CallOptions = {}): Promise<QueryCounts> {
+    const parts = { method: 'GET', path: '/query_logs/counts', query: { ...counts }, ...options } as const;
+    return (await this.#http.json<QueryCounts>(parts)).body;
   }
 
   /**

@@ -1,4 +1,12 @@
-import { Account, type Propagation, type PropagationOptions, type Usage } from './account/account.ts';
+import {
+  Account,
+  type Overview,
+  type OverviewOptions,
+  type Propagation,
+  type PropagationOptions,
+  type Usage,
+  type UsageOptions,
+} from './account/account.ts';
 import { Auth, Sessions } from './account/auth.ts';
 import { Organizations } from './account/organizations.ts';
 import { Passkeys } from './account/passkeys.ts';
@@ -80,8 +88,13 @@ export class Uqrp {
     return this.#account.delete(email, options);
   }
 
-  usage(options: CallOptions = {}): Promise<Usage> {
+  usage(options: UsageOptions = {}): Promise<Usage> {
     return this.#account.usage(options);
+  }
+
+  /** What is used, and the queries of a window by status and by resource, in one answer. */
+  overview(options: OverviewOptions = {}): Promise<Overview> {
+    return this.#account.overview(options);
   }
 
   /**

@@ -8,6 +8,7 @@ import { streamRoute } from '../live/streams.ts';
 import { pageQueryLog, QUERY_LOG_PAGE_SCHEMA } from './list.ts';
 import { LOG_PARAMETERS, parseStreamFilter, STREAM_PARAMETERS } from './listing-query.ts';
 import { type LogSenders, openLogSenders, parseLastEventId, tooManyStreams } from './log-streams.ts';
+import { COUNT_PARAMETERS, COUNTS_SCHEMA, parseCounts, readQueryCounts } from './steps.ts';
 import { STREAM_SCHEMA } from './stream-events.ts';
 
 const ROUTES = describeRoutes('Query log', 'credential', {
@@ -18,6 +19,13 @@ const ROUTES = describeRoutes('Query log', 'credential', {
       'Queries over UDP, TCP and DoT for the namespaces that the credential reaches, those that were refused included. Queries over DoH are not recorded. A row has no name, parameters, token or address.',
     query: LOG_PARAMETERS,
     responses: { 200: { description: 'A page of rows', schema: QUERY_LOG_PAGE_SCHEMA, headers: ['Link'] } },
+  },
+  counts: {
+    operationId: 'countQueryLogs',
+    summary: 'Counts the DNS queries of a day, a week or 30 days, in steps of time',
+    description: `At most ${LIMITS.queryLogPoints} steps, whole in UTC, the last of which is not over, and ${LIMITS.queryLogGroups} groups and the rest. Groups of \`resource\` leave out queries that were refused or failed: what strangers ask is not recorded. A namespace has at most ${LIMITS.queryLogSplits} resources that are counted by themselves, an account ${LIMITS.queryLogResources}; further ones are in the rest.`,
+    query: COUNT_PARAMETERS,
+    responses: { 200: { description: 'The counts', schema: COUNTS_SCHEMA } },
   },
   stream: {
     operationId: 'streamQueryLogs',
@@ -45,6 +53,9 @@ export function queryLogRoutes(app: FastifyInstance, deps: ApiDeps): void {
     linkNext(deps, request, reply, limit, next);
     return page;
   });
+  app.get('/query_logs/counts', ROUTES.counts, (request) =>
+    readQueryCounts(deps, actorOf(request), parseCounts(request.query as Query)),
+  );
   app.get('/query_logs/stream', ROUTES.stream, logStreamRoute(app, deps));
 }
 

@@ -92,7 +92,8 @@ function isInteger(value: unknown): value is number {
 
 type Values = Readonly<Record<string, string>>;
 
-function rowFilter({ namespace, status }: Values): RowFilter {
+/** @throws AppError 400 */
+export function rowFilter({ namespace, status }: Values): RowFilter {
   const name = namespace === undefined ? null : foldCase(namespace);
   if (name !== null && !isLabel(name)) throw badParameter('namespace', 'is not a namespace name');
   const known = QUERY_STATUSES.find((one) => one === status?.toLowerCase()) ?? null;

@@ -5,13 +5,14 @@ import { describeRoutes } from '../../http/openapi/operation.ts';
 import type { QueryParameters } from '../../protocol/input/query-parameters.ts';
 import type { ApiDeps } from '../api-deps.ts';
 import type { HasWaits } from '../live/waits.ts';
+import { OVERVIEW_PARAMETERS, OVERVIEW_SCHEMA, readOverview } from './overview.ts';
 import {
   openPropagation,
   PROPAGATION_PARAMETERS,
   PROPAGATION_SCHEMA,
   readPropagationQuery,
 } from './propagation.ts';
-import { readUsage, USAGE_SCHEMA, type WritesResource } from './rules.ts';
+import { readUsage, readUsageQuery, USAGE_PARAMETERS, USAGE_SCHEMA, type WritesResource } from './rules.ts';
 
 const ROUTES = describeRoutes('Usage', 'credential', {
   get: {
@@ -19,8 +20,16 @@ const ROUTES = describeRoutes('Usage', 'credential', {
     summary: 'Reads what is used, and the private reads of this month',
     description:
       'An API key with `scopes.namespaces` sees only what it reaches. `soft_cap_state` is there where the operator has switched billing on. Nothing is refused by these counts.',
-    query: {},
+    query: USAGE_PARAMETERS,
     responses: { 200: { description: 'The usage', schema: USAGE_SCHEMA } },
+  },
+  overview: {
+    operationId: 'getOverview',
+    summary: 'Reads what is used, and what was asked in a window of time',
+    description:
+      '`usage` is that of `GET /usage`, `queries` and `resources` are those of `GET /query_logs/counts` by status and by resource, in the usual steps of the window.',
+    query: OVERVIEW_PARAMETERS,
+    responses: { 200: { description: 'The overview', schema: OVERVIEW_SCHEMA } },
   },
   propagation: {
     operationId: 'getPropagation',
@@ -36,7 +45,13 @@ export function usageRoutes(app: FastifyInstance, deps: ApiDeps & HasWaits): voi
   const propagation = openPropagation(deps);
   app.get('/usage', ROUTES.get, async (request) => {
     const actor = actorOf(request);
-    return readUsage(deps, actor, await writesOf(deps.limiter, actor.customerId));
+    const { byDay } = readUsageQuery(request.query as QueryParameters);
+    return readUsage(deps, actor, { writes: await writesOf(deps.limiter, actor.customerId), byDay });
+  });
+  app.get('/overview', ROUTES.overview, async (request) => {
+    const actor = actorOf(request);
+    const writes = await writesOf(deps.limiter, actor.customerId);
+    return readOverview(deps, actor, request.query as QueryParameters, writes);
   });
   app.get('/propagation', ROUTES.propagation, async (request, reply) => {
     const query = request.query as QueryParameters;

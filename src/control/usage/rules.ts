@@ -1,14 +1,17 @@
 import { LIMITS, TIERS } from '../../base/limits.ts';
 import { formatTime } from '../../base/time.ts';
 import { type Actor, reaches } from '../../http/actor.ts';
+import { badParameter, type QueryParameters, readParameters } from '../../protocol/input/query-parameters.ts';
 import { arrayOf, COUNT, resourceSchema, TIME } from '../../protocol/input/schema.ts';
 import { countApiKeys } from '../../store/api-keys.ts';
 import { listNamespaces, type NamespaceRow } from '../../store/namespaces.ts';
-import { sumDeletedUsage, sumUsage } from '../../store/usage.ts';
+import { sumDeletedUsage, sumUsage, sumUsageByDay } from '../../store/usage.ts';
 import { countVersions } from '../../store/versions.ts';
 import { listWebhooks } from '../../store/webhooks/webhooks.ts';
 import type { HasClock, HasStore } from '../deps.ts';
 import { namespacesOf, withinReach } from '../webhooks/shapes.ts';
+
+const DAY = 86_400_000;
 
 /** Part of the allowance, in percent, from which on the state is `near`. */
 const NEAR_PERCENT = 80;
@@ -65,6 +68,27 @@ export interface WritesResource {
   readonly hour: WritesUse;
 }
 
+interface DayUsage {
+  readonly date: string;
+  readonly count: number;
+}
+
+interface UsageOptions {
+  readonly writes: WritesResource | null;
+  readonly byDay: boolean;
+}
+
+export const USAGE_PARAMETERS = {
+  by: { schema: { const: 'day' }, description: 'The reads of each day as well' },
+} as const;
+
+/** @throws AppError 400 */
+export function readUsageQuery(query: QueryParameters): Pick<UsageOptions, 'byDay'> {
+  const { by } = readParameters(query, Object.keys(USAGE_PARAMETERS));
+  if (by !== undefined && by !== 'day') throw badParameter('by', 'is not day');
+  return { byDay: by === 'day' };
+}
+
 interface Span {
   readonly since: string;
   readonly until: string;
@@ -72,7 +96,7 @@ interface Span {
 
 type MeteredResource = UsageResource['metered'];
 
-type UsageResource = Awaited<ReturnType<typeof readUsage>>;
+export type UsageResource = Awaited<ReturnType<typeof readUsage>>;
 
 const TIER = { type: 'string', enum: Object.keys(TIERS) } as const;
 const USED = resourceSchema<Used>('Used', { used: COUNT });
@@ -119,6 +143,17 @@ export const USAGE_SCHEMA = resourceSchema<UsageResource>('Usage', {
       ),
       tier: TIER,
       tier_allowance: { ...COUNT, description: 'Of a month. Nothing is refused above it' },
+      by_day: arrayOf(
+        resourceSchema<DayUsage>('DayUsage', {
+          date: { type: 'string', format: 'date', description: 'In UTC', examples: ['2026-01-01'] },
+          count: COUNT,
+        }),
+        {
+          maxItems: 31,
+          description:
+            'With `by=day`: each day of the month until now, days without reads too. Their sum is the total',
+        },
+      ),
       soft_cap_state: resourceSchema<SoftCapState>('SoftCapState', {
         state: { type: 'string', enum: SOFT_CAP_STATES, description: '`near` from 80 percent on' },
         allowance: COUNT,
@@ -126,7 +161,7 @@ export const USAGE_SCHEMA = resourceSchema<UsageResource>('Usage', {
         percent: { type: 'number', minimum: 0, examples: [12.5] },
       }),
     },
-    { soft_cap_state: true },
+    { by_day: true, soft_cap_state: true },
   ),
 });
 
@@ -137,7 +172,7 @@ export const USAGE_SCHEMA = resourceSchema<UsageResource>('Usage', {
 export async function readUsage(
   { store, clock, billing }: HasStore & HasClock & HasBilling,
   actor: Actor,
-  writes: WritesResource | null,
+  { writes, byDay }: UsageOptions,
 ) {
   const { customerId, tier } = actor;
   const now = clock();
@@ -146,6 +181,7 @@ export async function readUsage(
   const namespaces = owned.filter(({ name }) => reaches(actor, name));
   const webhooks = await listWebhooks(store.read, customerId);
   const { total, by_namespace } = await readMetered({ store }, actor, namespaces, period);
+  const days = byDay ? await readDays({ store }, actor, namespaces, { ...period, until: now }) : null;
   const { allowance, records, webhooks: webhookQuota } = TIERS[tier];
   return {
     tier,
@@ -172,6 +208,7 @@ export async function readUsage(
       by_namespace,
       tier,
       tier_allowance: allowance,
+      ...(days !== null && { by_day: days }),
       ...(billing && { soft_cap_state: softCapState(total, allowance) }),
     },
   };
@@ -193,6 +230,23 @@ async function readMetered(
     // The namespaces have the order of their names, which the stable sort keeps among equals.
     .sort((a, b) => b.count - a.count);
   return { by_namespace, total: by_namespace.reduce((sum, { count }) => sum + count, deleted) };
+}
+
+/** @param period ends in the day that is the last */
+async function readDays(
+  { store }: HasStore,
+  actor: Actor,
+  namespaces: readonly NamespaceRow[],
+  { since, until }: Period,
+): Promise<DayUsage[]> {
+  const counts = new Array<number>(Math.floor((until - since) / DAY) + 1).fill(0);
+  const ids = namespaces.map(({ id }) => id);
+  const period = { since, until: since + counts.length * DAY };
+  const deletedOf = actor.namespaces === null ? actor.customerId : null;
+  for (const { day, answers } of await sumUsageByDay(store.read, ids, deletedOf, period)) {
+    counts[day]! += answers;
+  }
+  return counts.map((count, day) => ({ date: formatTime(since + day * DAY).slice(0, 10), count }));
 }
 
 function spanOf({ since, until }: Period): Span {

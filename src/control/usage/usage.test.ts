@@ -118,6 +118,48 @@ apiScenarios('usage', {
       assert.equal((await usage(other)).metered.total_authenticated_queries, 0);
     }),
 
+  'by day each day of the month is there, and their sum is the total': (store) =>
+    inWorld(store, async (world) => {
+      const customer = await world.customer();
+      const [kept, gone] = [await customer.namespace(), await customer.namespace()];
+      const month = Date.UTC(2026, 0, 1);
+      const key = await customer.key({ operations: ['read'], namespaces: [kept.name] });
+      world.advance(month + 20 * 24 * HOUR + HOUR - world.now());
+      const caller = await world.signIn(customer);
+      await count(world, kept.id, month - HOUR, 100);
+      await count(world, kept.id, month, 1);
+      await count(world, kept.id, month + 23 * HOUR, 2);
+      await count(world, kept.id, month + 24 * HOUR, 4);
+      await count(world, gone.id, month + 20 * 24 * HOUR, 8);
+      const days = async (from: Caller): Promise<Json[]> => {
+        const { status, json, text } = await from.get('/usage?by=day');
+        assert.equal(status, 200, text);
+        const { by_day: list, total_authenticated_queries: total } = json.metered;
+        assert.equal(
+          list.reduce((sum: number, one: Json) => sum + one.count, 0),
+          total,
+        );
+        return list;
+      };
+      const all = await days(caller);
+      assert.equal(all.length, 21);
+      assert.deepEqual(
+        [all[0], all[1], all[2]],
+        [
+          { date: '2026-01-01', count: 3 },
+          { date: '2026-01-02', count: 4 },
+          { date: '2026-01-03', count: 0 },
+        ],
+      );
+      assert.deepEqual(all.at(-1), { date: '2026-01-21', count: 8 });
+      await caller.del(`/namespaces/${gone.id}`);
+      await deleteClosed({ store, clock: world.now, signal });
+      assert.deepEqual(await days(caller), all);
+      assert.deepEqual((await days(key)).at(-1), { date: '2026-01-21', count: 0 });
+      assert.equal((await usage(caller)).metered.by_day, undefined);
+      assertFailure(await caller.get('/usage?by=hour'), 400, 'validation_error', 'by is not day');
+    }),
+
   'a key with an allowlist sees only what it reaches, and a key needs read': (store) =>
     inWorld(store, async (world) => {
       const customer = await world.customer();

@@ -9,7 +9,8 @@ export const COUNT_GROUPS = ['status', 'namespace', ...SPLIT_KINDS] as const;
 export type CountGroup = (typeof COUNT_GROUPS)[number];
 
 export interface StepOptions {
-  readonly group: CountGroup;
+  /** `dropped`: the rows that nodes did not keep. */
+  readonly group: CountGroup | 'dropped';
   /** Only of series. */
   readonly status: QueryStatus | null;
   /** Of the counts that are added up. Splits have hours alone. */
@@ -30,9 +31,10 @@ interface StepCount {
 
 type Parameters = Interval & { ids: readonly string[]; span: number; step: number; status: string };
 
+/** Numbers come to SQLite as floats, whose division has a rest: hence the cast. */
 function stepStatement(key: string, table: string, where: string): Statement<Parameters, StepCount> {
   return listStatement<Parameters, StepCount>(
-    `select ${key} as key, (c.start - :since) / :step as place, sum(c.total) as total from ${table} s
+    `select ${key} as key, cast((c.start - :since) / :step as integer) as place, sum(c.total) as total from ${table} s
     join query_log_counts c on c.series_id = s.id and c.span = :span and c.start >= :since and c.start < :until
     where s.namespace_id in (:ids) and ${where} group by 1, 2`,
     'text',
@@ -42,12 +44,13 @@ function stepStatement(key: string, table: string, where: string): Statement<Par
 const OF_SERIES = `s.status <> 'dropped' and (:status = '' or s.status = :status)`;
 const ofSplits = (kind: SplitKind): string => `s.kind = '${kind}' and :status = ''`;
 
-const STATEMENTS: Readonly<Record<CountGroup, Statement<Parameters, StepCount>>> = {
+const STATEMENTS: Readonly<Record<StepOptions['group'], Statement<Parameters, StepCount>>> = {
   status: stepStatement('s.status', 'query_log_series', OF_SERIES),
   namespace: stepStatement('s.namespace_id', 'query_log_series', OF_SERIES),
   resource: stepStatement('s.value', 'query_log_splits', ofSplits('resource')),
   transport: stepStatement('s.value', 'query_log_splits', ofSplits('transport')),
   node: stepStatement('s.value', 'query_log_splits', ofSplits('node')),
+  dropped: stepStatement('s.status', 'query_log_series', `s.status = 'dropped' and :status = ''`),
 };
 
 /** Namespaces of one statement: at most 36,000 hours of 30 days, about 10 ms on SQLite. */

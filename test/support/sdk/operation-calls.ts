@@ -108,7 +108,10 @@ export const CALLS: Readonly<Record<string, Call>> = {
   deleteSessions: ({ sessions }) => sessions.endAll(),
   deleteSession: ({ sessions }) => sessions.end(ID),
   getPropagation: (uqrp) => uqrp.propagation('AW9wYXF1ZQ', { wait: 1 }),
-  getUsage: (uqrp) => uqrp.usage(),
+  getUsage: (uqrp) => uqrp.usage({ by: 'day' }),
+  getOverview: (uqrp) => uqrp.overview({ window: '7d' }),
+  countQueryLogs: ({ queryLogs }) =>
+    queryLogs.counts({ window: '24h', step: '1h', group: 'status', namespace: 'acme', status: 'hit' }),
   listWebhooks: ({ webhooks }) => webhooks.list(),
   createWebhook: ({ webhooks }) =>
     webhooks.create({

@@ -1,5 +1,6 @@
 import { type CallOptions, type Http, patienceFor } from '../http/http.ts';
 import type { Meta } from '../meta.ts';
+import type { QueryCounts } from '../query-logs.ts';
 import type { TierName, UserResource } from '../resources.ts';
 
 /** `GET /usage`. Counts of queries are approximate and for display. */
@@ -53,6 +54,23 @@ export interface NodePropagation {
   readonly late: boolean;
 }
 
+export interface UsageOptions extends CallOptions {
+  /** The reads of each day of the month as well. */
+  readonly by?: 'day' | undefined;
+}
+
+export interface OverviewOptions extends CallOptions {
+  /** `24h` unless given. */
+  readonly window?: QueryCounts['window'] | undefined;
+}
+
+/** `GET /overview`: what is used, and the queries of a window by status and by resource. */
+export interface Overview {
+  readonly usage: Usage;
+  readonly queries: QueryCounts;
+  readonly resources: QueryCounts;
+}
+
 export interface MeteredUsage {
   readonly since: string;
   readonly until: string;
@@ -61,6 +79,8 @@ export interface MeteredUsage {
   readonly by_namespace: readonly { readonly name: string; readonly count: number }[];
   readonly tier: TierName;
   readonly tier_allowance: number;
+  /** Only with `by: 'day'`: days in UTC, from the first of the month until now. */
+  readonly by_day?: readonly { readonly date: string; readonly count: number }[];
   /** Only where billing is active. */
   readonly soft_cap_state?: SoftCapState;
 }
@@ -88,8 +108,13 @@ export class Account {
     await this.#http.json({ method: 'DELETE', path: '/me', body: { email }, ...options });
   }
 
-  async usage(options: CallOptions = {}): Promise<Usage> {
-    return (await this.#http.json<Usage>({ method: 'GET', path: '/usage', ...options })).body;
+  async usage({ by, ...call }: UsageOptions = {}): Promise<Usage> {
+    return (await this.#http.json<Usage>({ method: 'GET', path: '/usage', query: { by }, ...call })).body;
+  }
+
+  async overview({ window, ...call }: OverviewOptions = {}): Promise<Overview> {
+    const parts = { method: 'GET', path: '/overview', query: { window }, ...call } as const;
+    return (await this.#http.json<Overview>(parts)).body;
   }
 
   async propagation(seq: string, options: PropagationOptions = {}): Promise<Propagation> {
