@@ -18,6 +18,7 @@ const MANIFEST = join(DIST, 'manifest.json');
 const TARGETS = ['chrome125', 'firefox138', 'safari17.5'];
 
 const MAIN = 'dashboard/src/main.tsx';
+const LANDING = 'dashboard/src/front/landing.tsx';
 
 /** What `dist/manifest.json` holds. */
 interface Manifest {
@@ -25,8 +26,10 @@ interface Manifest {
   readonly sources: string;
   /** Paths below `dist`, with `index.html`. */
   readonly files: readonly string[];
-  /** Scripts that a first visit loads. */
+  /** Scripts that a first visit of somebody who is signed in loads. */
   readonly first: readonly string[];
+  /** Scripts of the first page of a visitor. */
+  readonly landing: readonly string[];
   /** Scripts that are loaded later, by the source that begins each load, without those of the first visit. */
   readonly later: Readonly<Record<string, readonly string[]>>;
 }
@@ -135,7 +138,10 @@ function firstInOne(first: readonly string[]): Plugin {
 
 type Bundle = BuildResult<{ write: false; metafile: true }>;
 
-async function bundle(data: readonly DataFile[]): Promise<Bundle | null> {
+/** The dashboard, and the first page of visitors: a program of its own, in one file. */
+async function bundle(
+  data: readonly DataFile[],
+): Promise<{ readonly all: Bundle; readonly landing: Bundle } | null> {
   let esbuild: typeof import('esbuild');
   try {
     esbuild = await import('esbuild');
@@ -143,10 +149,10 @@ async function bundle(data: readonly DataFile[]): Promise<Bundle | null> {
     if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND') return null;
     throw error;
   }
-  const build = (...more: Plugin[]): Promise<Bundle> =>
+  const build = (entryPoints: string[], ...more: Plugin[]): Promise<Bundle> =>
     esbuild.build({
       absWorkingDir: ROOT,
-      entryPoints: [MAIN, 'dashboard/src/style/app.css', 'dashboard/src/style/icon.svg'],
+      entryPoints,
       outdir: DIST,
       entryNames: 'assets/[name]-[hash]',
       chunkNames: 'assets/[name]-[hash]',
@@ -171,8 +177,9 @@ async function bundle(data: readonly DataFile[]): Promise<Bundle | null> {
       plugins: [dataPlugin(data), UNUSED, ...more],
       charset: 'utf8',
     });
-  const { metafile } = await build();
-  return await build(firstInOne(sourcesOf(metafile.inputs, MAIN)));
+  const entries = [MAIN, 'dashboard/src/style/app.css', 'dashboard/src/style/icon.svg'];
+  const [{ metafile }, landing] = await Promise.all([build(entries), build([LANDING])]);
+  return { all: await build(entries, firstInOne(sourcesOf(metafile.inputs, MAIN))), landing };
 }
 
 /** The script and every script that it imports statically, in the order of loading. */
@@ -185,14 +192,23 @@ function scriptsOf(outputs: Metafile['outputs'], entry: string): string[] {
   return [...found];
 }
 
-function pageOf(assets: {
-  scripts: readonly string[];
-  style: string;
-  font: string;
-  icon: string;
-  text: string;
-}): string {
-  const [main, ...others] = assets.scripts;
+interface Assets {
+  readonly style: string;
+  readonly font: string;
+  readonly icon: string;
+  readonly text: string;
+}
+
+/** What the head of a page loads. */
+function assetLines({ style, font, icon, text }: Assets, [main, ...others]: readonly string[]): string {
+  return `<link rel="icon" href="/${icon}" type="image/svg+xml">
+<link rel="preload" as="font" type="font/woff2" crossorigin href="/${font}">
+<link rel="stylesheet" href="/${style}">
+<link rel="modulepreload" as="json" href="/${text}">
+${others.map((path) => `<link rel="modulepreload" href="/${path}">\n`).join('')}<script type="module" src="/${main}"></script>`;
+}
+
+function pageOf(assets: Assets, scripts: readonly string[]): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -200,11 +216,7 @@ function pageOf(assets: {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>uqrp</title>
-<link rel="icon" href="/${assets.icon}" type="image/svg+xml">
-<link rel="preload" as="font" type="font/woff2" crossorigin href="/${assets.font}">
-<link rel="stylesheet" href="/${assets.style}">
-<link rel="modulepreload" as="json" href="/${assets.text}">
-${others.map((path) => `<link rel="modulepreload" href="/${path}">\n`).join('')}<script type="module" src="/${main}"></script>
+${assetLines(assets, scripts)}
 </head>
 <body>
 <noscript>The dashboard needs JavaScript. The REST API is at /api/v1, its description at /api/v1/openapi.json.</noscript>
@@ -222,14 +234,18 @@ function replaceFile(path: string, contents: string | Uint8Array): void {
   renameSync(temporary, path);
 }
 
-/** Writes new files first and the page last, so that a page never names a file that is not there yet. */
-function writeAll(outputs: readonly OutputFile[], page: string, manifest: Manifest): void {
+/** Writes new files first and the pages last, so that a page never names a file that is not there yet. */
+function writeAll(
+  outputs: readonly OutputFile[],
+  pages: Readonly<Record<string, string>>,
+  manifest: Manifest,
+): void {
   mkdirSync(join(DIST, 'assets'), { recursive: true });
   for (const { path, contents } of outputs) {
     mkdirSync(dirname(path), { recursive: true });
     replaceFile(path, contents);
   }
-  replaceFile(join(DIST, 'index.html'), page);
+  for (const [name, page] of Object.entries(pages)) replaceFile(join(DIST, name), page);
   replaceFile(MANIFEST, `${JSON.stringify(manifest, null, 2)}\n`);
   for (const name of readdirSync(join(DIST, 'assets'))) {
     if (!manifest.files.includes(`assets/${name}`)) rmSync(join(DIST, 'assets', name), { force: true });
@@ -243,7 +259,8 @@ async function build(isForced: boolean): Promise<string> {
   const data = DATA.map(dataFile);
   const result = await bundle(data);
   if (result === null) return 'dashboard: not built, because esbuild is not installed (npm ci installs it)';
-  const { outputs } = result.metafile;
+  const { all, landing: alone } = result;
+  const { outputs } = all.metafile;
   const outputOf = (source: string): string => {
     const found = Object.entries(outputs).find(
       ([path, { entryPoint, inputs }]) =>
@@ -266,21 +283,27 @@ async function build(isForced: boolean): Promise<string> {
       ];
     }),
   );
-  const page = pageOf({
-    scripts: first,
+  const assets = {
     style: below(outputOf('dashboard/src/style/app.css')),
     font: below(Object.keys(outputs).find((path) => path.endsWith('.woff2'))!),
     icon: below(outputOf('dashboard/src/style/icon.svg')),
     text: data[0]!.path,
-  });
+  };
+  const landing = Object.keys(alone.metafile.outputs).map(below);
+  const template = readFileSync(join(ROOT, 'dashboard/src/front/landing.html'), 'utf8');
+  const pages = {
+    'index.html': pageOf(assets, first),
+    'landing.html': template.replace('<!--assets-->', () => assetLines(assets, landing)),
+  };
   const files = [
     ...Object.keys(outputs).map(below),
+    ...landing,
     ...data.map(({ path }) => path),
-    'index.html',
+    ...Object.keys(pages),
   ].toSorted();
   mkdirSync(join(DIST, 'assets'), { recursive: true });
   for (const { path, contents } of data) replaceFile(join(DIST, path), contents);
-  writeAll(result.outputFiles, page, { sources, files, first, later });
+  writeAll([...all.outputFiles, ...alone.outputFiles], pages, { sources, files, first, landing, later });
   return `dashboard: ${files.length} files in ${Math.round(performance.now() - began)} ms`;
 }
 

@@ -1,14 +1,15 @@
 /** Starts the dashboard. */
 import { render } from 'preact';
 import { startOffline } from './app/offline.ts';
-import { startRouter } from './app/router.ts';
-import { followSession, startSession } from './app/session.ts';
+import { leaveToServer, startRouter } from './app/router.ts';
+import { followSession, isLandingOn, startSession } from './app/session.ts';
 import { Shell } from './app/shell.tsx';
 import { startShortcuts } from './app/shortcuts.ts';
 import { applyTheme } from './app/theme.ts';
 import { refetchAll, startRefetching } from './data/resource.ts';
 
 applyTheme();
+leaveToServer((pathname) => pathname === '/' && isLandingOn());
 startRouter();
 startShortcuts();
 startRefetching();

@@ -16,7 +16,7 @@ browserTest('first minute', (get) => {
       done.push(name);
       await how();
     };
-    await act('open the page', () => page.goto(origin));
+    await act('open the page', () => page.goto(`${origin}/sign-in`));
     const code = nextCode();
     await act('send the address', async () => {
       await page.getByRole('textbox', { name: 'E-mail' }).fill('ada@example.net');

@@ -2,11 +2,117 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import en from '../../dashboard/src/text/en.json' with { type: 'json' };
+import { eventually } from '../e2e/client.ts';
 import { browserTest } from '../support/browser/dashboard.ts';
 
 const NAME = 'get.100-km-to-mi.units.public.v1.uqrp.net';
 
 browserTest('visitor', (get) => {
+  it('the first page asks by itself, checks two signatures, and asks what is typed or chosen', async () => {
+    const { page, context, server, origin, axe, shot } = get();
+    await page.goto(`${origin}/`);
+    await page.getByRole('heading', { level: 1, name: 'Ask the DNS. It answers with data.' }).waitFor();
+    const answer = page.getByRole('region', { name: 'Answer' });
+    const signatures = page.getByRole('region', { name: 'Signatures' });
+    await answer.getByText('62.1371192237 mi').waitFor();
+    await signatures.getByText('signature valid (P-256)').waitFor();
+    await signatures.getByText('signature valid (Ed25519)').waitFor();
+    assert.equal(await signatures.getByText('not valid').count(), 0);
+    const live = page.getByRole('list', { name: 'Live' }).getByRole('link');
+    assert.equal(await live.count(), 8);
+    await live.filter({ hasText: 'London to Tokyo' }).getByText('9,558.5 km').waitFor();
+    await page.getByRole('figure', { name: 'dig' }).getByText(`-p ${server.ports.dns}`).waitFor();
+    await axe('the first page');
+    await shot('landing');
+
+    await page.getByRole('textbox', { name: 'Name' }).click();
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type('get.5-km-to-mi.units.public.v1.uqrp.net');
+    await page.keyboard.press('Enter');
+    await answer.getByText('3.10685596119 mi').waitFor();
+    await page.getByRole('figure', { name: 'curl' }).getByText('get.5-km-to-mi').waitFor();
+    await page.getByRole('button', { name: '10.0.0.0/8' }).click();
+    await answer.getByText('16777216 addresses').waitFor();
+    assert.match(await page.getByRole('textbox', { name: 'Name' }).inputValue(), /^get\.10-0-0-0-8\.cidr/);
+    for (const name of ['Services', 'Playground', 'API', 'Docs', 'Sign in'])
+      assert.equal(await page.getByRole('link', { name }).count(), 1, name);
+    assert.deepEqual(await context.cookies(), []);
+  });
+
+  it('a service whose sources do not answer is not available now, and nobody is accused', async () => {
+    const { page, axe } = get();
+    const answer = page.getByRole('region', { name: 'Answer' });
+    const signatures = page.getByRole('region', { name: 'Signatures' });
+    await page.getByRole('button', { name: 'weather in London' }).click();
+    await answer.getByText('not available now').waitFor();
+    await signatures.getByText(en.front.noSignature).waitFor();
+    await axe('a provider that is down');
+    await page.getByRole('textbox', { name: 'Name' }).click();
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type('get.greeting.nobody.v1.uqrp.net');
+    await page.keyboard.press('Enter');
+    await answer.getByText(en.front.refusedWhy).waitFor();
+    await signatures.getByText(en.front.noSignature).waitFor();
+    assert.equal(await signatures.getByText(/not valid|not what the zone/).count(), 0);
+  });
+
+  it('an answer that was changed on the way is not what the zone signed', async () => {
+    const { page } = get();
+    await page.route('**/dns-query', async (route) => {
+      const response = await route.fetch();
+      const body = await response.body();
+      const at = body.indexOf('res=62.');
+      if (at > 0) body[at + 4] = 0x39;
+      await route.fulfill({ response, body });
+    });
+    await page.getByRole('button', { name: '100 km → mi' }).click();
+    const signatures = page.getByRole('region', { name: 'Signatures' });
+    await signatures.getByText('signature not valid (P-256)').waitFor();
+    await signatures.getByText('signature not valid (Ed25519)').waitFor();
+    await signatures.getByText(en.front.forged).waitFor();
+    await page.unroute('**/dns-query');
+  });
+
+  it('the dice are rolled again, and the clock goes on', async () => {
+    const { page, origin } = get();
+    await page.goto(`${origin}/`);
+    const live = page.getByRole('list', { name: 'Live' });
+    const dice = live.getByRole('listitem').filter({ hasText: 'Dice' });
+    await dice.getByText(/^\d \+ \d \+ 1 = \d+$/).waitFor();
+    const asked = page.waitForResponse('**/dns-query');
+    await dice.getByRole('button', { name: 'Roll again' }).click();
+    assert.equal((await asked).status(), 200);
+    const clock = live
+      .getByRole('listitem')
+      .filter({ hasText: 'Time in Tokyo' })
+      .getByText(/^\d\d:\d\d:\d\d$/);
+    const before = await clock.innerText();
+    await eventually(async () => (await clock.innerText()) !== before);
+  });
+
+  it('is there without scripts, and for previews of links', async () => {
+    const { origin, server } = get();
+    const html = await (await fetch(`${origin}/`, { headers: { accept: 'text/html' } })).text();
+    assert.match(html, /<h1>Ask the DNS\. It answers with data\.<\/h1>/);
+    assert.ok(
+      html.includes(`dig @localhost -p ${server.ports.dns} TXT get.100-km-to-mi.units.public.v1.uqrp.net`),
+    );
+    assert.match(html, /<meta property="og:title"/);
+    assert.doesNotMatch(html, /\{\{/);
+    assert.match(await (await fetch(`${origin}/robots.txt`)).text(), /^User-agent: \*\nAllow: \/\n$/);
+  });
+
+  it('a session that has ended leads to the first page, and the address stays as it was', async () => {
+    const { page, context, origin, allow } = get();
+    allow(/status of 401/);
+    await context.addCookies([{ name: 'uqrp_session', value: 'ended', url: origin }]);
+    await page.goto(`${origin}/`);
+    await page.getByRole('heading', { level: 1, name: 'Ask the DNS. It answers with data.' }).waitFor();
+    await page.getByRole('region', { name: 'Answer' }).getByText('62.1371192237 mi').waitFor();
+    assert.equal(page.url(), `${origin}/`);
+    await context.clearCookies();
+  });
+
   it('the playground of a link answers, and nothing is asked that needs a session', async () => {
     const { page, origin, axe } = get();
     const refused: string[] = [];
@@ -34,6 +140,10 @@ browserTest('visitor', (get) => {
     await page.locator('h1:focus').waitFor();
     assert.deepEqual(await site.getByRole('link').allInnerTexts(), ['Services', 'Playground', 'API', 'Docs']);
     assert.deepEqual(await context.cookies(), []);
+    await page.getByRole('link', { name: 'uqrp', exact: true }).click();
+    await page.getByRole('region', { name: 'Answer' }).getByText('62.1371192237 mi').waitFor();
+    await page.goBack();
+    await page.getByRole('heading', { level: 1, name: 'API', exact: true }).waitFor();
     await page.getByRole('link', { name: 'Sign in', exact: true }).click();
     await page.getByRole('textbox', { name: 'E-mail' }).click();
     await page.keyboard.type('ada@example.net');
@@ -68,3 +178,20 @@ browserTest('visitor', (get) => {
     await page.getByText(en.account.passkeyAdded).first().waitFor();
   });
 });
+
+browserTest(
+  'without the page of visitors',
+  (get) => {
+    it('/ leads to the sign-in, and nothing is for search engines', async () => {
+      const { page, origin, signIn } = get();
+      await page.goto(`${origin}/`);
+      await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+      assert.equal(new URL(page.url()).pathname, '/sign-in');
+      assert.match(await (await fetch(`${origin}/robots.txt`)).text(), /Disallow: \/\n/);
+      await page.goto(`${origin}/playground`);
+      await page.getByRole('heading', { level: 1, name: en.playground.title }).waitFor();
+      await signIn();
+    });
+  },
+  { UQRP_FRONT: 'off' },
+);

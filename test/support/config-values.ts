@@ -52,6 +52,7 @@ export const VALUES: readonly [VariableName, readonly string[], readonly string[
   ['UQRP_DNSSEC_ZSK_DAYS', ['15', '3650'], ['14', '3651', '30d']],
   ['UQRP_DNSSEC_KSK_DAYS', ['15', '3650'], ['14', '3651', '1.5']],
   ['UQRP_DEMO', ['on', 'off'], ['ON', 'true', '1']],
+  ['UQRP_FRONT', ['on', 'off'], ['ON', 'true', '1']],
   ['UQRP_BILLING', ['on', 'off'], ['ON', 'true', '1']],
   ['UQRP_DATASETS', ['on', 'off'], ['ON', 'true', '1']],
   ['UQRP_DATASETS_ASOF', ['on', 'off'], ['ON', 'true', '1']],

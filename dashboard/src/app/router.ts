@@ -35,10 +35,18 @@ export function leaveWithoutQuestion(): void {
   mayLeave = null;
 }
 
+/** Which pages the server has to send: they are not of this program. */
+let isElsewhere: (pathname: string) => boolean = () => false;
+
+export function leaveToServer(isOfServer: (pathname: string) => boolean): void {
+  isElsewhere = isOfServer;
+}
+
 /** Whether an address is a page of the dashboard, as opposed to the API or a file. */
 function isOurs(url: URL): boolean {
   return (
     url.origin === location.origin &&
+    !isElsewhere(url.pathname) &&
     !/^\/(?:api\/v1|assets|dns-query|docs|resolve|schema)(?:\/|$)|\./.test(url.pathname)
   );
 }
@@ -47,6 +55,10 @@ function isOurs(url: URL): boolean {
 export function navigate(to: string, { replace = false }: NavigateOptions = {}): void {
   const url = new URL(to, location.href);
   if (url.href === location.href) return;
+  if (isElsewhere(url.pathname)) {
+    location[replace ? 'replace' : 'assign'](url);
+    return;
+  }
   if (hasNavigation()) {
     // Its promises reject when another navigation takes over, which is no fault.
     const { committed, finished } = navigation.navigate(url.href, { history: replace ? 'replace' : 'push' });

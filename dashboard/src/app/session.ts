@@ -21,6 +21,11 @@ export type Session =
 
 export const session = signal<Session>({ phase: 'asking' });
 
+/** Whether `/` is the page of visitors, which the server sends. */
+export function isLandingOn(): boolean {
+  return session.value.phase === 'out' && document.documentElement.dataset.front !== 'off';
+}
+
 function loseSession(): void {
   const now = session.value;
   if (now.phase === 'in') session.value = { phase: 'lost', user: now.user };

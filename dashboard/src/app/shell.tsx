@@ -18,7 +18,7 @@ import { PasskeyOffer } from './passkey-offer.tsx';
 import { navigate, place } from './router.ts';
 import { findRoute, NAV_LINKS } from './routes.ts';
 import { ScreenSlot } from './screen-slot.tsx';
-import { session, signedIn, startSession } from './session.ts';
+import { isLandingOn, session, signedIn, startSession } from './session.ts';
 import { addShortcuts, type Shortcut } from './shortcuts.ts';
 import { ThemeButton } from './theme-button.tsx';
 import { VisitorFrame } from './visitor-frame.tsx';
@@ -33,6 +33,11 @@ export function Shell() {
   const hasLeft = now.phase === 'out' && now.hasLeft;
   useEffect(() => {
     if (!leadsToSignIn) return;
+    if (pathname === '/' && isLandingOn() && !hasLeft) {
+      // The cookie of a session that has ended is still there, so the address says that it means nothing.
+      navigate('/?visitor', { replace: true });
+      return;
+    }
     const text = query.toString();
     const next = `${pathname}${text === '' ? '' : `?${text}`}`;
     navigate(next === '/' || hasLeft ? '/sign-in' : `/sign-in?next=${encodeURIComponent(next)}`, {

@@ -12,7 +12,18 @@ import { LIMITS } from '../../base/limits.ts';
 import type { Store } from '../../store/store.ts';
 import { serveDashboard } from './dashboard.ts';
 import { readDashboard } from './files.ts';
+import type { FrontFacts } from './front.ts';
 
+const FACTS: FrontFacts = {
+  isOn: true,
+  isPublic: false,
+  zones: ['uqrp.net', 'example.net'],
+  isSigned: true,
+  dns: () => ({ host: 'localhost', port: 5300 }),
+  services: new Map([['units', { title: 'Unit conversion', description: 'A value "converted".' }]]),
+};
+const LANDING =
+  '<!doctype html><html data-zones="{{zones}}" data-dns="{{dns}}"><title>{{title}}</title>{{head}}<p>get.x.{{zone}} {{dig}} {{octets}} {{signed}}';
 const HTML = `<!doctype html><html lang="en"><title>uqrp</title>${'<p>text</p>'.repeat(50)}`;
 /** Without a session cookie the page says so. */
 const GUEST_HTML = HTML.replace('<html ', '<html data-session="none" ');
@@ -44,6 +55,8 @@ function build(): string {
   const folder = mkdtempSync(join(tmpdir(), 'uqrp-dist-'));
   mkdirSync(join(folder, 'assets'));
   writeFileSync(join(folder, 'index.html'), HTML);
+  writeFileSync(join(folder, 'landing.html'), LANDING);
+  writeFileSync(join(folder, 'assets', 'card-AB12CD34.png'), 'picture');
   writeFileSync(join(folder, 'manifest.json'), '{}');
   writeFileSync(join(folder, 'assets', 'main-AB12CD34.js'), SCRIPT);
   writeFileSync(join(folder, 'assets', 'main-AB12CD34.js.map'), '{}');
@@ -60,10 +73,12 @@ describe('the dashboard on the port of the API', () => {
   let built: number;
   let missing: number;
 
-  async function open(from: string, publicHost = 'localhost'): Promise<number> {
+  async function open(from: string, publicHost = 'localhost', facts = FACTS): Promise<number> {
     let port = 0;
     const publicUrl = (): string => `http://${publicHost}:${port}`;
-    const world = await openWorld(store, { serveOther: serveDashboard(readDashboard(from), publicUrl) });
+    const world = await openWorld(store, {
+      serveOther: serveDashboard(readDashboard(from), publicUrl, facts),
+    });
     worlds.push(world);
     await world.app.listen({ host: '127.0.0.1', port: 0 });
     port = (world.app.server.address() as AddressInfo).port;
@@ -83,7 +98,7 @@ describe('the dashboard on the port of the API', () => {
   });
 
   it('sends the document at every page, for no credential and no budget, with its policy', async () => {
-    for (const path of ['/', '/sign-in', '/records?namespace=acme', '/namespaces/acme', '/api']) {
+    for (const path of ['/sign-in', '/records?namespace=acme', '/namespaces/acme', '/webhooks']) {
       const { status, headers, body } = await get(built, path);
       assert.deepEqual([status, headers['content-type']], [200, 'text/html; charset=utf-8'], path);
       assert.equal(body.toString(), GUEST_HTML);
@@ -102,33 +117,34 @@ describe('the dashboard on the port of the API', () => {
   });
 
   it('tells the page whether a session cookie came, with another tag for each', async () => {
-    const guest = await get(built, '/');
+    const guest = await get(built, '/sign-in');
     for (const cookie of ['uqrp_session=x', 'a=b; __Host-uqrp_session=x']) {
-      const { body, headers } = await get(built, '/', { cookie });
+      const { body, headers } = await get(built, '/sign-in', { cookie });
       assert.equal(body.toString(), HTML);
       assert.notEqual(headers.etag, guest.headers.etag);
     }
     for (const cookie of ['uqrp_session=', 'not_uqrp_session=x', 'uqrp_session'])
-      assert.equal((await get(built, '/', { cookie })).body.toString(), GUEST_HTML);
+      assert.equal((await get(built, '/sign-in', { cookie })).body.toString(), GUEST_HTML);
   });
 
   it('compresses, with one tag for each coding, and answers 304 and HEAD', async () => {
-    const plain = await get(built, '/');
+    const path = '/sign-in';
+    const plain = await get(built, path);
     for (const [coding, decode] of [
       ['br', brotliDecompressSync],
       ['gzip', gunzipSync],
     ] as const) {
       const accept = { 'accept-encoding': coding };
-      const first = await get(built, '/', accept);
+      const first = await get(built, path, accept);
       assert.equal(first.headers['content-encoding'], coding);
       assert.ok(first.body.length < plain.body.length);
       assert.equal(decode(first.body).toString(), GUEST_HTML);
       assert.notEqual(first.headers.etag, plain.headers.etag);
-      const again = await get(built, '/', { ...accept, 'if-none-match': String(first.headers.etag) });
+      const again = await get(built, path, { ...accept, 'if-none-match': String(first.headers.etag) });
       assert.deepEqual([again.status, again.body.length, again.headers.etag], [304, 0, first.headers.etag]);
-      const other = await get(built, '/', { 'if-none-match': String(first.headers.etag) });
+      const other = await get(built, path, { 'if-none-match': String(first.headers.etag) });
       assert.equal(other.status, 200);
-      const head = await get(built, '/', accept, 'HEAD');
+      const head = await get(built, path, accept, 'HEAD');
       assert.deepEqual([head.status, head.body.length], [200, 0]);
       assert.deepEqual(
         ['content-length', 'content-encoding', 'etag', 'vary'].map((name) => head.headers[name]),
@@ -150,6 +166,8 @@ describe('the dashboard on the port of the API', () => {
   it('leaves all else to the API: its 404, no files of other types, no links, no writes', async () => {
     for (const [method, path, accept] of [
       ['GET', '/index.html', PAGE],
+      ['GET', '/landing.html', PAGE],
+      ['GET', '/sitemap.xml', PAGE],
       ['GET', '/manifest.json', PAGE],
       ['GET', '/assets/main-AB12CD34.js.map', PAGE],
       ['GET', '/assets/host-AB12CD34.js', PAGE],
@@ -210,7 +228,8 @@ describe('the dashboard on the port of the API', () => {
 describe('the files of the dashboard', () => {
   it('are refused above their limit of octets', () => {
     const folder = build();
-    const rest = LIMITS.dashboardOctets - HTML.length - SCRIPT.length - '<svg/>'.length;
+    const rest =
+      LIMITS.dashboardOctets - HTML.length - LANDING.length - SCRIPT.length - '<svg/>picture'.length;
     writeFileSync(join(folder, 'assets', 'large.js'), Buffer.alloc(rest));
     assert.equal(readDashboard(folder)?.files.size, 4);
     writeFileSync(join(folder, 'assets', 'large.js'), Buffer.alloc(rest + 1));

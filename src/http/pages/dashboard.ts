@@ -4,7 +4,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { addressSet } from '../../base/network/address.ts';
 import { isNotModified } from '../request.ts';
 import { hasSessionCookie } from '../session-cookie.ts';
-import { bestCoding, type DashboardFile, type DashboardFiles, pageOf } from './files.ts';
+import { bestCoding, type DashboardFile, type DashboardFiles, textFile } from './files.ts';
+import { type FrontFacts, openFront } from './front.ts';
 
 /** Which requests are for a page of the dashboard: it has one document, which shows the screen of its path. */
 
@@ -142,7 +143,8 @@ const IMMUTABLE = `public, max-age=${YEAR_SECONDS}, immutable`;
 const REVALIDATED = 'no-cache';
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
-const NOT_BUILT = pageOf(`<!doctype html>
+const NOT_BUILT = textFile(
+  `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
@@ -152,18 +154,28 @@ const NOT_BUILT = pageOf(`<!doctype html>
 <p>In a checkout, run this and restart the server:</p>
 <pre>npm ci
 node dashboard/build.ts</pre>
-`);
+`,
+  'text/html; charset=utf-8',
+);
+
+/** `/` with this query is the page of visitors, whatever the cookies say. The dashboard leads there when a session has ended. */
+const LANDING_QUERY = '?visitor';
 
 /**
  * @param built null: the pages say how to build it
  * @param publicUrl origin under which browsers reach this server
  */
-export function serveDashboard(built: DashboardFiles | null, publicUrl: () => string): Serve {
+export function serveDashboard(
+  built: DashboardFiles | null,
+  publicUrl: () => string,
+  facts: FrontFacts,
+): Serve {
+  const front = built === null ? null : openFront(built, publicUrl, facts);
   return async (request, reply) => {
     if (!SAFE.has(request.method)) return null;
     const path = request.url.split('?', 1)[0]!;
-    const file = built?.files.get(path);
-    if (file !== undefined && file !== built?.shell) {
+    const file = built?.files.get(path) ?? front?.file(path) ?? null;
+    if (file !== null) {
       await send(request, reply, file, 200);
       return '/assets/*';
     }
@@ -174,8 +186,12 @@ export function serveDashboard(built: DashboardFiles | null, publicUrl: () => st
     const local = accepts === 'page' ? localOrigin(request, publicUrl()) : null;
     if (local !== null)
       reply.headers(HEADERS).header('cache-control', 'no-store').redirect(`${local}${request.url}`);
-    else if (built === null) await send(request, reply, NOT_BUILT, 503);
-    else await send(request, reply, hasSessionCookie(request) ? built.shell : built.guestShell, 200);
+    else if (front === null) await send(request, reply, NOT_BUILT, 503);
+    else {
+      const isGuest = !hasSessionCookie(request);
+      const asksForLanding = request.url === `/${LANDING_QUERY}`;
+      await send(request, reply, front.page({ path, isGuest, asksForLanding }), 200);
+    }
     return '/*';
   };
 }

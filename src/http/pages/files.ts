@@ -36,10 +36,15 @@ export interface DashboardFile {
 }
 
 export interface DashboardFiles {
-  /** The one page, which shows the screen of its path. */
-  readonly shell: DashboardFile;
-  /** The same page for a request without a session cookie: it says so, and need not ask the API who is signed in. */
-  readonly guestShell: DashboardFile;
+  /** Documents as the build wrote them, which `front.ts` fills in. */
+  readonly html: {
+    /** The one page, which shows the screen of its path. */
+    readonly shell: string;
+    /** The first page of visitors. */
+    readonly landing: string;
+  };
+  /** Path of the picture that previews of links show; null: there is none. */
+  readonly picture: string | null;
   /** By path, such as `/assets/main-AB12CD34.js`. */
   readonly files: ReadonlyMap<string, DashboardFile>;
 }
@@ -57,6 +62,8 @@ const TYPES: Readonly<Record<string, readonly [type: string, isCompressible: boo
   '.woff2': ['font/woff2', false],
 };
 const SHELL = 'index.html';
+const LANDING = 'landing.html';
+const PICTURE = /^\/assets\/card-[0-9A-Z]{8}\.png$/;
 /** As esbuild writes them: NAME-HASH.js. */
 const HASHED_NAME = /-[0-9A-Z]{8}\.[a-z0-9]+$/;
 
@@ -67,32 +74,34 @@ const HASHED_NAME = /-[0-9A-Z]{8}\.[a-z0-9]+$/;
  */
 export function readDashboard(folder: string): DashboardFiles | null {
   const files = new Map<string, DashboardFile>();
+  const html = new Map<string, string>();
   let octets = 0;
   for (const path of filesBelow(folder)) {
     const known = TYPES[extname(path)];
-    // What is served has a name by its content, apart from the page: `manifest.json` is for tests.
-    if (known === undefined || (!path.startsWith('assets/') && path !== SHELL)) continue;
+    const isPage = path === SHELL || path === LANDING;
+    // What is served has a name by its content, apart from the pages: `manifest.json` is for tests.
+    if (known === undefined || (!path.startsWith('assets/') && !isPage)) continue;
     const content = readFileSync(join(folder, path));
     octets += content.length;
     if (octets > LIMITS.dashboardOctets)
       throw new RangeError(`the files in ${folder} have more than ${LIMITS.dashboardOctets} octets`);
-    files.set(
-      `/${path}`,
-      fileOf(content, known[0], { isImmutable: HASHED_NAME.test(path), isCompressible: known[1] }),
-    );
+    if (isPage) html.set(path, content.toString());
+    else
+      files.set(
+        `/${path}`,
+        fileOf(content, known[0], { isImmutable: HASHED_NAME.test(path), isCompressible: known[1] }),
+      );
   }
-  const shell = files.get(`/${SHELL}`);
-  return shell === undefined ? null : { shell, guestShell: guestPage(folder), files };
+  const shell = html.get(SHELL);
+  const landing = html.get(LANDING);
+  if (shell === undefined || landing === undefined) return null;
+  const picture = [...files.keys()].find((path) => PICTURE.test(path)) ?? null;
+  return { html: { shell, landing }, picture, files };
 }
 
-/** `data-session` is read by dashboard/src/app/session.ts. */
-function guestPage(folder: string): DashboardFile {
-  const html = readFileSync(join(folder, SHELL), 'utf8').replace('<html ', '<html data-session="none" ');
-  return fileOf(Buffer.from(html), TYPES['.html']![0], { isImmutable: false, isCompressible: true });
-}
-
-export function pageOf(html: string): DashboardFile {
-  return fileOf(Buffer.from(html), TYPES['.html']![0], { isImmutable: false, isCompressible: false });
+/** A page or a text that is made here. Its name has no hash. */
+export function textFile(text: string, type: string): DashboardFile {
+  return fileOf(Buffer.from(text), type, { isImmutable: false, isCompressible: true });
 }
 
 /** Relative paths. Symbolic links are left out: they may lead anywhere. */

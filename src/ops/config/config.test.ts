@@ -43,6 +43,7 @@ describe('loadConfig', () => {
       organizations: false,
       auditDays: 90,
       billing: false,
+      front: true,
       btc: false,
       datasets: false,
       datasetsAsOf: false,

@@ -66,6 +66,8 @@ export interface Config {
   readonly auditDays: number;
   readonly sync: boolean;
   readonly billing: boolean;
+  /** Whether `/` is a page for people who are not signed in. */
+  readonly front: boolean;
   readonly btc: boolean;
   readonly datasets: boolean;
   /** Without `datasets` it means nothing. */
@@ -172,6 +174,7 @@ export function loadConfig(env: Environment, line: CommandLine = {}): Config {
     auditDays: v.UQRP_AUDIT_DAYS,
     sync: v.UQRP_SYNC,
     billing: v.UQRP_BILLING,
+    front: v.UQRP_FRONT,
     btc: v.UQRP_BTC,
     datasets: v.UQRP_DATASETS,
     datasetsAsOf: v.UQRP_DATASETS_ASOF,

@@ -133,6 +133,13 @@ export const ENVIRONMENT = {
     meaning: 'Whether `GET /usage` shows `soft_cap_state`: how much of the allowance is used',
     expects: SWITCH,
   }),
+  UQRP_FRONT: variable({
+    parse: onOff,
+    fallback: 'on',
+    meaning:
+      'Whether `/` shows a page about the server to people who are not signed in, for search engines too; `off`: it leads to the sign-in',
+    expects: SWITCH,
+  }),
   UQRP_DATASETS: variable({
     parse: onOff,
     fallback: 'off',

@@ -8,6 +8,7 @@ import { every } from '../../base/lifecycle/loop.ts';
 import { createReportLimits } from '../../base/lifecycle/report-limits.ts';
 import { backgroundTimers } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
+import { addressSet } from '../../base/network/address.ts';
 import { aesGcmEncryption, randomPool } from '../../base/seal.ts';
 import type { Clock } from '../../base/time.ts';
 import {
@@ -36,6 +37,7 @@ import { clientAddress } from '../../http/connections.ts';
 import { memoryLimiter, unlimited } from '../../http/limiter.ts';
 import { serveDashboard } from '../../http/pages/dashboard.ts';
 import { readDashboard } from '../../http/pages/files.ts';
+import type { FrontFacts } from '../../http/pages/front.ts';
 import type { ServeOther } from '../../http/server.ts';
 import type { Config } from '../../ops/config/config.ts';
 import { deriveKey, type Secret } from '../../ops/config/data-dir.ts';
@@ -46,6 +48,7 @@ import { makeResolve } from '../../outbound/connection.ts';
 import { openMailer } from '../../outbound/mailer.ts';
 import { startOutboundThreads } from '../../outbound/outbound-thread.ts';
 import { checkWebhookUrl } from '../../outbound/url-check.ts';
+import { makeServices, type ServiceContext } from '../../services/list.ts';
 import { isDiskFull } from '../../store/engine/engine-errors.ts';
 import type { Store } from '../../store/store.ts';
 import { startUpkeep } from '../../store/upkeep.ts';
@@ -102,9 +105,10 @@ function onceListening(ask: () => number): () => number {
 }
 
 /** DNS over HTTP, then the dashboard. */
-function otherPaths({ config, dns }: ControlRoleOptions, publicUrl: () => string): ServeOther {
+function otherPaths(options: ControlRoleOptions, publicUrl: () => string): ServeOther {
+  const { config, dns } = options;
   const addressOf = clientAddress(config.trustedProxies);
-  const pages = serveDashboard(readDashboard(DASHBOARD), publicUrl);
+  const pages = serveDashboard(readDashboard(DASHBOARD), publicUrl, frontFacts(options, publicUrl));
   return async (request, reply) => {
     const forwarded = request.headers['x-forwarded-for'];
     const address = addressOf(request.socket.remoteAddress, forwarded?.toString());
@@ -113,6 +117,37 @@ function otherPaths({ config, dns }: ControlRoleOptions, publicUrl: () => string
     reply.hijack();
     return resource;
   };
+}
+
+function frontFacts({ config, dnsPorts }: ControlRoleOptions, publicUrl: () => string): FrontFacts {
+  return {
+    isOn: config.front,
+    isPublic: config.publicUrl !== null && !isLocal(new URL(config.publicUrl).hostname),
+    zones: config.zones,
+    isSigned: config.dnssec !== 'off',
+    dns() {
+      const ports = dnsPorts();
+      return ports && { host: new URL(publicUrl()).hostname, port: ports.dns };
+    },
+    services: new Map(makeServices(NO_DATA).map(({ resource, about }) => [resource, about.schema])),
+  };
+}
+
+/** The pages need the descriptions of the services alone: nobody asks these. */
+const NO_DATA: ServiceContext = {
+  places: { find: () => null },
+  geoip: { current: () => null },
+  providers: { has: () => false, ask: () => ({ kind: 'down' }) },
+  exchanges: () => null,
+  btc: false,
+};
+
+function isLocal(hostname: string): boolean {
+  return (
+    hostname === 'localhost' ||
+    hostname.endsWith('.localhost') ||
+    addressSet(['127.0.0.0/8', '::1'])(hostname.replaceAll(/[[\]]/g, ''))
+  );
 }
 
 function serviceFacts({ config, dnsPorts }: ControlRoleOptions): ServiceFacts {

@@ -1,0 +1,155 @@
+/** The answer to a question of a visitor: its value, what came, and the verdict on its signatures. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { milliseconds } from '../format/format.ts';
+import { type ValueWords, valueWords } from '../format/value-words.ts';
+import { hasTokenLabel } from '../screens/playground/masked-name.ts';
+import { t } from '../text/text.ts';
+import { askChecked, type CheckedAnswer, zoneWith } from './ask-server.ts';
+
+/** What one sees of a question. */
+export type PanelState =
+  | { readonly phase: 'idle' }
+  | { readonly phase: 'asking'; readonly last: CheckedAnswer | null }
+  | { readonly phase: 'answered'; readonly answer: CheckedAnswer }
+  | { readonly phase: 'unreachable' };
+
+const IDLE: PanelState = { phase: 'idle' };
+
+/** Asks one question at a time: a new one ends the one before. */
+export function useQuestion(zones: readonly string[]): {
+  readonly state: PanelState;
+  readonly ask: (name: string) => void;
+} {
+  const [state, setState] = useState<PanelState>(IDLE);
+  const running = useRef<AbortController | null>(null);
+  useEffect(() => () => running.current?.abort(), []);
+  const ask = (name: string): void => {
+    running.current?.abort();
+    const ending = new AbortController();
+    running.current = ending;
+    setState((before) => ({ phase: 'asking', last: before.phase === 'answered' ? before.answer : null }));
+    askChecked(name.trim(), zoneWith(name.trim(), zones), ending.signal).then(
+      (answer) => {
+        if (!ending.signal.aborted) setState({ phase: 'answered', answer });
+      },
+      () => {
+        if (!ending.signal.aborted) setState({ phase: 'unreachable' });
+      },
+    );
+  };
+  return { state, ask };
+}
+
+export function AnswerPanel({ state }: { readonly state: PanelState }) {
+  const answer = state.phase === 'answered' ? state.answer : state.phase === 'asking' ? state.last : null;
+  return (
+    <div class="answer-panel" aria-busy={state.phase === 'asking' || undefined}>
+      <section class="answer-value" aria-label={t('front.answer')} aria-live="polite">
+        <Value state={state} answer={answer} />
+      </section>
+      <section class="answer-check" aria-label={t('front.signatures')}>
+        {answer === null ? null : <Verdict answer={answer} />}
+      </section>
+    </div>
+  );
+}
+
+function Value({ state, answer }: { readonly state: PanelState; readonly answer: CheckedAnswer | null }) {
+  if (state.phase === 'unreachable')
+    return <Failure title={t('front.unreachable')} why={t('front.unreachableWhy')} />;
+  if (answer === null)
+    return <p class="answer-caption">{state.phase === 'asking' ? t('front.asking') : ''}</p>;
+  if (answer.problem !== null) {
+    const { problem, code } = answer;
+    return (
+      <>
+        <Failure title={t(`front.${problem}`, { code })} why={t(`front.${problem}Why`)} />
+        {answer.text === null ? null : <code class="answer-raw">"{answer.text}"</code>}
+      </>
+    );
+  }
+  const { headline, detail } = answerWords(answer);
+  return (
+    <>
+      <p class="answer-caption">{detail}</p>
+      <p class={`answer-big ${headline.length > LONG ? 'long' : ''}`}>{headline}</p>
+      {answer.text === null ? null : <code class="answer-raw">"{answer.text}"</code>}
+    </>
+  );
+}
+
+/** Characters above which a value has smaller letters. */
+const LONG = 40;
+
+/** The value for a person. */
+export function answerWords({
+  name,
+  fields,
+  data,
+}: Pick<CheckedAnswer, 'name' | 'fields' | 'data'>): ValueWords {
+  const words = fields === null ? null : valueWords(fields);
+  if (words !== null) return words;
+  const [, value = ''] = [...(fields ?? [])].find(([field]) => !COMMON.has(field)) ?? [];
+  return { headline: fields === null ? (data ?? '') : value, detail: name };
+}
+
+/** Fields of every envelope. */
+const COMMON: ReadonlySet<string> = new Set(['v', 's', 't', 'e', 'f', 'ttl', 'ts']);
+
+function Failure({ title, why }: { readonly title: string; readonly why: string }) {
+  return (
+    <>
+      <p class="answer-big quiet">{title}</p>
+      <p class="answer-caption">{why}</p>
+    </>
+  );
+}
+
+function Verdict({ answer }: { readonly answer: CheckedAnswer }) {
+  const { result, signatures, code } = answer;
+  return (
+    <>
+      {code !== 'NOERROR' ? <p>{t('front.noSignature')}</p> : null}
+      {code === 'NOERROR' && result === 'unsigned' ? <p>{t('front.unsigned')}</p> : null}
+      {result === 'not_checked' ? <p>{t('front.notChecked')}</p> : null}
+      {result === 'not_valid' ? <p class="bad">{t('front.forged')}</p> : null}
+      {result === 'not_checked'
+        ? null
+        : signatures.map(({ algorithm, isValid }) => (
+            <p key={algorithm} class={isValid ? 'good' : 'bad'}>
+              <span aria-hidden="true">{isValid ? '✓' : '✗'}</span>{' '}
+              {t(isValid ? 'front.valid' : 'front.notValid', { algorithm: shortName(algorithm) })}
+            </p>
+          ))}
+      <p class="answer-caption">
+        {t('front.answered', { ms: milliseconds(answer.ms), ttl: ttlText(answer.ttl) })}
+      </p>
+      {hasTokenLabel(answer.name) ? null : (
+        <p>
+          <a href={`/playground?name=${encodeURIComponent(answer.name)}`}>{t('front.tamper')} ›</a>
+        </p>
+      )}
+    </>
+  );
+}
+
+/** `ECDSA P-256 with SHA-256` is P-256. */
+function shortName(algorithm: string): string {
+  return algorithm.replace(/^ECDSA | with .*$/g, '');
+}
+
+const UNITS = [
+  [86_400, 'day'],
+  [3600, 'hour'],
+  [60, 'minute'],
+  [1, 'second'],
+] as const;
+
+/** 86,400 is 1 day, 90 is 90 seconds. */
+export function ttlText(seconds: number | null): string {
+  if (seconds === null) return '';
+  if (seconds === 0) return t('front.ttlNone');
+  const [length, unit] = UNITS.find(([each]) => seconds >= each && seconds % each === 0) ?? UNITS[3];
+  const count = seconds / length;
+  return t('front.ttl', { time: `${count} ${unit}${count === 1 ? '' : 's'}` });
+}
