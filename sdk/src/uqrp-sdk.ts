@@ -89,6 +89,7 @@ export type {
   ListOptions,
   PutOptions,
   RecordChange,
+  RecordPage,
   RecordValue,
   TaggedRecord,
 } from './rest/records/records.ts';

@@ -44,6 +44,8 @@ export const LIMITS = {
   versionsPerRecord: 5, // versions of a customer, for each record of the tier; above it the oldest go
   expiresAtMax: 253_402_300_799_999, // 9999-12-31T23:59:59.999Z
   pageRecordsMax: 500,
+  facetRows: 10_000, // records that one count by resource examines
+  facetValues: 50,
   pageMax: 100,
   bulkItems: 500,
   importLine: 8192, // a line of `uqrp import`: twice a full record in Base64

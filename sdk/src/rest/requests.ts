@@ -47,6 +47,10 @@ export interface RecordFilter {
   readonly ttl_max?: number | undefined;
   readonly created_after?: string | Date | undefined;
   readonly created_before?: string | Date | undefined;
+  /** Begin of a key; when nothing begins so, a resource label; else a namespace. `matchedBy` of a page says which. */
+  readonly q?: string | undefined;
+  /** The order, across namespaces. A minus: descending. */
+  readonly sort?: 'key' | '-key' | 'updated_at' | '-updated_at' | undefined;
 }
 
 export interface NamespacePatch {

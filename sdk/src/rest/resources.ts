@@ -18,6 +18,24 @@ export interface RecordResource {
   readonly updated_at: string;
 }
 
+/** How many records have a label. */
+export interface Facet {
+  readonly name: string;
+  readonly records: number;
+}
+
+/** Records by resource and by namespace, the largest counts first. */
+export interface RecordFacets {
+  readonly records: number;
+  /** The counts by resource are estimated: there are too many records. */
+  readonly estimated: boolean;
+  readonly resources: readonly Facet[];
+  /** Resources that were found and are not named. */
+  readonly more_resources: number;
+  readonly namespaces: readonly Facet[];
+  readonly more_namespaces: number;
+}
+
 /** A line of `namespaces.export`. */
 export interface ExportedRecord {
   readonly key: string;

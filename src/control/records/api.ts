@@ -28,14 +28,9 @@ import { authorizeNamespace } from '../namespaces/rules.ts';
 import { runOnce, unitOf } from '../unit.ts';
 import { writeBulk } from './bulk.ts';
 import { BULK, BULK_RESULT_SCHEMA } from './bulk-shapes.ts';
-import {
-  EXPORTED_RECORD_SCHEMA,
-  exportRecords,
-  LISTING_PARAMETERS,
-  pageRecords,
-  parseListing,
-  streamRecords,
-} from './listing.ts';
+import { FACETS_SCHEMA, readFacets } from './facets.ts';
+import { EXPORTED_RECORD_SCHEMA, exportRecords, pageRecords, streamRecords } from './listing.ts';
+import { LISTING_PARAMETERS, parseListing } from './listing-query.ts';
 import { createRecord, deleteRecord, getRecord, patchRecord } from './rules.ts';
 import {
   NEW_RECORD,
@@ -46,6 +41,7 @@ import {
   SHOWN_RECORD_SCHEMA,
   withSentData,
 } from './shapes.ts';
+import { pageSorted } from './sorted.ts';
 
 const ONE = {
   description: 'The record. Without `data` for an API key that lacks `read`',
@@ -57,15 +53,22 @@ const ROUTES = describeRoutes('Records', 'credential', {
   list: {
     operationId: 'listRecords',
     summary: 'Lists records',
-    description: `Ordered by namespace name, then by \`created_at\`. Without \`limit\` and \`cursor\` it is everything, streamed; with either it is a page, and \`Link\` with \`rel="next"\` leads to the next one. A person may read ${LIMITS.listingsPerCustomer} listings without \`limit\` and ${LIMITS.pagesPerCustomer} pages of more than ${LIMITS.listingPage} octets at once, in all organizations together; a page that is smaller is never refused for this. When the server has no place left, the one who reads most gives way first. The server closes the connection of a reader that takes nothing for ${LIMITS.listingIdleMs / 1000} s: such an array has no closing bracket.`,
+    description: `Ordered by namespace name, then by \`created_at\`, unless \`sort\` or \`q\` is given. Without \`limit\`, \`cursor\`, \`sort\` and \`q\` it is everything, streamed; with one of them it is a page, and \`Link\` with \`rel="next"\` leads to the next one. A person may read ${LIMITS.listingsPerCustomer} listings without \`limit\` and ${LIMITS.pagesPerCustomer} pages of more than ${LIMITS.listingPage} octets at once, in all organizations together; a page that is smaller is never refused for this. When the server has no place left, the one who reads most gives way first. The server closes the connection of a reader that takes nothing for ${LIMITS.listingIdleMs / 1000} s: such an array has no closing bracket.`,
     query: LISTING_PARAMETERS,
     responses: {
       200: {
         description: 'The records that the credential reaches',
         schema: arrayOf(RECORD_SCHEMA),
-        headers: ['Link'],
+        headers: ['Link', 'X-Matched-By'],
       },
     },
+  },
+  facets: {
+    operationId: 'getRecordFacets',
+    summary: 'Counts records by resource and by namespace',
+    description: `What a search can be narrowed to. Up to ${LIMITS.facetRows} records are counted; of more, the counts by resource are estimated from as many, and \`estimated\` is true. A record past its \`expires_at\` counts until it is erased, within ten seconds.`,
+    query: { namespace: LISTING_PARAMETERS.namespace },
+    responses: { 200: { description: 'The counts, the largest first', schema: FACETS_SCHEMA } },
   },
   export: {
     operationId: 'exportRecords',
@@ -161,7 +164,7 @@ export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
   const renewalOf = (request: FastifyRequest) => async () => (await request.renewActor()) !== null;
   app.get('/records', ROUTES.list, async (request, reply) => {
     const query = request.query as Readonly<Record<string, string>>;
-    const { filter, page } = parseListing(query);
+    const { filter, page, ordered } = parseListing(query);
     const isHead = request.method === 'HEAD';
     const actor = actorOf(request);
     const send = (
@@ -175,10 +178,14 @@ export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
       return reply.send(jsonArrayStream(batches, reply.raw, options));
     };
     reply.type('application/json; charset=utf-8');
-    if (page !== null) {
+    const paged = ordered ?? page;
+    if (paged !== null) {
       await tick();
-      const { batches, next, isSmall } = await pageRecords(deps, actor, filter, page);
-      linkNext(deps, request, reply, page.limit, next);
+      const { batches, next, isSmall, matched } = ordered
+        ? await pageSorted(deps, actor, filter, ordered)
+        : { ...(await pageRecords(deps, actor, filter, page!)), matched: null };
+      linkNext(deps, request, reply, paged.limit, next);
+      if (ordered?.q !== undefined) reply.header('x-matched-by', matched ?? 'nothing');
       if (isHead) return sendHead(reply);
       // Of a small page the system takes all that is left: it holds nothing of ours while its client does not read.
       const reader = isSmall ? WITHOUT_PLACE : enter(pages, request, reply);
@@ -187,6 +194,10 @@ export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
     // A HEAD has no body: do not read the listing.
     if (isHead) return sendHead(reply);
     return send(streamRecords(deps, actor, filter), LIMITS.listingMs, enter(listings, request, reply));
+  });
+  app.get('/records/facets', ROUTES.facets, async (request) => {
+    const { namespace } = readParameters(request.query as QueryParameters, ['namespace']);
+    return readFacets(deps, actorOf(request), namespace);
   });
   app.get('/namespaces/:id/export', ROUTES.export, async (request, reply) => {
     const actor = actorOf(request);

@@ -8,7 +8,8 @@ import { watched } from '../../../test/support/store/statement-plans.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { SPAN } from '../../store/record-listing.ts';
 import type { Store } from '../../store/store.ts';
-import { pageRecords, parseListing, streamRecords } from './listing.ts';
+import { pageRecords, streamRecords } from './listing.ts';
+import { parseListing } from './listing-query.ts';
 
 import type { RecordResource } from './shapes.ts';
 

@@ -1,25 +1,11 @@
 import { LIMITS } from '../../base/limits.ts';
-import { NOT_A_TIME, parseTime, TIMESTAMP } from '../../base/time.ts';
 import { type Actor, reaches } from '../../http/actor.ts';
-import {
-  badParameter,
-  CURSOR_SCHEMA,
-  decodeListingCursor,
-  encodeListingCursor,
-  type QueryParameters,
-  readParameters,
-} from '../../protocol/input/query-parameters.ts';
-import { resourceSchema, type Schema } from '../../protocol/input/schema.ts';
-import { foldCase, isLabel, LABEL_SCHEMA } from '../../protocol/names/labels.ts';
+import { resourceSchema } from '../../protocol/input/schema.ts';
 import { listNamespaces, type NamespaceRow } from '../../store/namespaces.ts';
-import {
-  listTogether,
-  type RecordFilter,
-  type RecordPosition,
-  readSpan,
-} from '../../store/record-listing.ts';
+import { listTogether, type RecordPosition, readSpan } from '../../store/record-listing.ts';
 import type { RecordRow, RecordsTable } from '../../store/records.ts';
 import type { HasClock, HasStore } from '../deps.ts';
+import { encodePosition, type ListingFilter, type ListingPosition } from './listing-query.ts';
 import { PLAIN, RECORD_SCHEMA, type RecordResource, recordResource } from './shapes.ts';
 
 /** Records of one statement of a stream. The first number fills a page with full records. */
@@ -29,7 +15,7 @@ const BATCH_MAX = 200;
 /** Largest number of octets of a record in JSON without key and data. */
 const FIXED_OCTETS = 450;
 
-interface RecordPage {
+export interface RecordPage {
   /** Iterable once. A batch that was taken is no longer referenced. */
   readonly batches: Iterable<readonly RecordResource[]>;
   /** Null on the last page. */
@@ -49,11 +35,11 @@ export async function pageRecords(
   const rows = await readOn(deps, namespaces, filter, after, limit + 1);
   const last = rows.length > limit ? rows[limit - 1] : undefined;
   rows.splice(limit);
-  return {
-    isSmall: fitPage(rows) === rows.length,
-    batches: takeBatches(rows),
-    next: last === undefined ? null : encodePosition(positionOf(last), filter),
-  };
+  return pageOf(rows, last === undefined ? null : encodePosition(positionOf(last), filter));
+}
+
+export function pageOf(rows: RecordRow[], next: string | null): RecordPage {
+  return { isSmall: fitPage(rows) === rows.length, batches: takeBatches(rows), next };
 }
 
 /** Batches of at most `LIMITS.listingPage` octets of JSON. Base64 is encoded late: it is longer than the rows. */
@@ -94,7 +80,7 @@ function fitPage(rows: readonly RecordRow[]): number {
 }
 
 /** Namespaces that the listing covers, by name. */
-async function inScope(
+export async function inScope(
   { store }: HasStore,
   actor: Actor,
   { namespace }: ListingFilter,
@@ -163,7 +149,7 @@ async function readTogether(
 }
 
 /** Namespaces that have at most `room` records together; at least one. */
-function countSmall(namespaces: readonly NamespaceRow[], room: number): number {
+export function countSmall(namespaces: readonly NamespaceRow[], room: number): number {
   let records = 0;
   const end = namespaces.findIndex(({ records_count }, index) => {
     records += records_count;
@@ -174,150 +160,6 @@ function countSmall(namespaces: readonly NamespaceRow[], room: number): number {
 
 function positionOf(row: RecordRow): ListingPosition {
   return { namespace: row.namespace, createdAt: row.created_at, id: row.id };
-}
-
-/** For a page with a cursor and no limit. */
-const PAGE_DEFAULT = 100;
-
-const KEY_TEXT = /^[A-Za-z0-9.-]+$/;
-const KEY_TEXT_SCHEMA = { type: 'string', pattern: KEY_TEXT.source, maxLength: LIMITS.queryName } as const;
-
-interface ListingFilter extends RecordFilter {
-  readonly namespace?: string | undefined;
-}
-
-/** Order of a listing: namespace name, time of creation, id. */
-interface ListingPosition extends RecordPosition {
-  readonly namespace: string;
-}
-
-interface Listing {
-  readonly filter: ListingFilter;
-  /** Null: everything, streamed. */
-  readonly page: { readonly limit: number; readonly after: ListingPosition | null } | null;
-}
-
-type Parse = (text: string) => string | number | null;
-
-interface Row {
-  readonly parse: Parse;
-  /** The end of the error text. */
-  readonly error: string;
-  readonly schema: Schema;
-  readonly description: string;
-}
-
-const SECONDS = {
-  parse: integer,
-  error: 'is not a whole number of seconds',
-  schema: { type: 'integer' },
-} as const;
-const MOMENT = {
-  parse: parseTime,
-  error: NOT_A_TIME,
-  schema: { type: 'string', pattern: TIMESTAMP.source },
-} as const;
-
-const PARAMETERS = {
-  namespace: {
-    parse: label,
-    error: 'is not a namespace name',
-    schema: LABEL_SCHEMA,
-    description: 'Only of this namespace, in any case',
-  },
-  resource: {
-    parse: label,
-    error: 'is not a resource label',
-    schema: LABEL_SCHEMA,
-    description: 'Only with this resource label, in any case',
-  },
-  key: {
-    parse: keyText,
-    error: 'is not a record key, in letters, digits, hyphens and dots',
-    schema: KEY_TEXT_SCHEMA,
-    description: 'Only with this key: one record or none',
-  },
-  key_prefix: {
-    parse: keyText,
-    error: 'is not the start of a record key, in letters, digits, hyphens and dots',
-    schema: KEY_TEXT_SCHEMA,
-    description: 'Only with a key that begins so',
-  },
-  ttl_min: { ...SECONDS, description: 'Only with a `ttl_seconds` of at least this' },
-  ttl_max: { ...SECONDS, description: 'Only with a `ttl_seconds` of at most this' },
-  created_after: { ...MOMENT, description: 'Only created strictly after this time' },
-  created_before: { ...MOMENT, description: 'Only created strictly before this time' },
-  limit: {
-    parse: pageLimit,
-    error: `is not a number from 1 to ${LIMITS.pageRecordsMax}`,
-    schema: { type: 'integer', minimum: 1, maximum: LIMITS.pageRecordsMax },
-    description: `Records of a page; ${PAGE_DEFAULT} when only \`cursor\` is given`,
-  },
-  cursor: {
-    parse: (text) => text,
-    error: 'is not a cursor of this listing',
-    schema: CURSOR_SCHEMA,
-    description: 'The page after, from `Link`. Valid for the same filters only',
-  },
-} as const satisfies Readonly<Record<string, Row>>;
-
-/** For the OpenAPI document. */
-export const LISTING_PARAMETERS: Readonly<Record<string, Pick<Row, 'schema' | 'description'>>> = PARAMETERS;
-
-type Parameter = keyof typeof PARAMETERS;
-
-/** @throws AppError 400 with the name of an unknown, repeated or invalid parameter */
-export function parseListing(query: QueryParameters): Listing {
-  const values: { [P in Parameter]?: ReturnType<(typeof PARAMETERS)[P]['parse']> & {} } = {};
-  for (const [name, text] of Object.entries(readParameters(query, Object.keys(PARAMETERS)))) {
-    const { parse, error } = PARAMETERS[name as Parameter];
-    const value = parse(text);
-    if (value === null) throw badParameter(name, error);
-    Object.assign(values, { [name]: value });
-  }
-  const filter = {
-    namespace: values.namespace,
-    resource: values.resource,
-    key: values.key,
-    keyPrefix: values.key_prefix,
-    ttlMin: values.ttl_min,
-    ttlMax: values.ttl_max,
-    createdAfter: values.created_after,
-    createdBefore: values.created_before,
-  };
-  if (values.limit === undefined && values.cursor === undefined) return { filter, page: null };
-  const after = values.cursor === undefined ? null : decodePosition(values.cursor, filter);
-  if (values.cursor !== undefined && after === null) throw badParameter('cursor', PARAMETERS.cursor.error);
-  return { filter, page: { limit: values.limit ?? PAGE_DEFAULT, after } };
-}
-
-function encodePosition({ namespace, createdAt, id }: ListingPosition, filter: ListingFilter): string {
-  return encodeListingCursor({ n: namespace, c: createdAt, i: id }, filter);
-}
-
-function decodePosition(text: string, filter: ListingFilter): ListingPosition | null {
-  const { n: namespace, c: createdAt, i: id } = decodeListingCursor(text, filter) ?? {};
-  if (typeof namespace !== 'string' || typeof id !== 'string') return null;
-  return Number.isSafeInteger(createdAt) ? { namespace, createdAt: createdAt as number, id } : null;
-}
-
-/** DNS ignores case, and so do filters. */
-function label(text: string): string | null {
-  const lower = foldCase(text);
-  return isLabel(lower) ? lower : null;
-}
-
-function keyText(text: string): string | null {
-  return text.length <= LIMITS.queryName && KEY_TEXT.test(text) ? foldCase(text) : null;
-}
-
-function integer(text: string): number | null {
-  return /^-?[0-9]{1,15}$/.test(text) ? Number(text) : null;
-}
-
-function pageLimit(text: string): number | null {
-  const limit = /^[0-9]{1,3}$/.test(text) ? Number(text) : 0;
-  return limit >= 1 && limit <= LIMITS.pageRecordsMax ? limit : null;
 }
 
 /** A line of an export, in the form that `uqrp import` and a bulk write take. */

@@ -163,6 +163,10 @@ const RESPONSE_HEADERS = {
       'Where the write stands in the feed to the DNS nodes, for `GET /propagation`. A repeated answer (`Idempotency-Key`) and a request that changed nothing have none',
     schema: { type: 'string', examples: ['AW9wYXF1ZQ'] },
   },
+  'X-Matched-By': {
+    description: 'What `q` was found to be. There only with `q`',
+    schema: { type: 'string', enum: ['key_prefix', 'resource', 'namespace', 'nothing'] },
+  },
   Trailer: { description: 'Fields after the body', schema: { type: 'string', examples: ['X-Record-Count'] } },
   'Content-Disposition': {
     description: 'A name for the file',

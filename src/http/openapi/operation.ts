@@ -40,6 +40,7 @@ export type ResponseHeader =
   | 'Cache-Control'
   | 'X-Service-Seq'
   | 'Trailer'
+  | 'X-Matched-By'
   | 'Content-Disposition';
 
 export interface ResponseDescription {

@@ -88,8 +88,12 @@ export const CALLS: Readonly<Record<string, Call>> = {
   streamChanges: (uqrp) => uqrp.changes({ since: 'AW9wYXF1ZQ', namespace: 'acme', cascade: true }).next(),
   listRecords: ({ records }) =>
     records
-      .list({ ...NAMES, key: KEY, key_prefix: 'a', ttl_min: 1, ttl_max: 2, ...TIMES }, { limit: 1 })
+      .list(
+        { ...NAMES, key: KEY, key_prefix: 'a', ttl_min: 1, ttl_max: 2, q: 'a', sort: 'key', ...TIMES },
+        { limit: 1 },
+      )
       .page(),
+  getRecordFacets: ({ records }) => records.facets({ namespace: 'acme' }),
   createRecord: ({ records }) =>
     records.create(KEY, { text: 'a', ttl_seconds: 60, expires_in: 60 }, { ifAbsent: true }),
   writeRecords: ({ records }) =>

@@ -1,7 +1,7 @@
 import type { ProtectOptions } from '../../encryption/protect.ts';
 import { ApiError, UqrpError } from '../http/errors.ts';
 import type { Answer, CallOptions, Http, PostOptions } from '../http/http.ts';
-import { Listing, nextCursor } from '../http/pages.ts';
+import { Listing, nextCursor, type Page } from '../http/pages.ts';
 import type {
   BulkCondition,
   BulkDeletion,
@@ -10,7 +10,7 @@ import type {
   RecordFilter,
   RecordPatch,
 } from '../requests.ts';
-import type { BulkResult, BulkWritten, RecordResource, VersionResource } from '../resources.ts';
+import type { BulkResult, BulkWritten, RecordFacets, RecordResource, VersionResource } from '../resources.ts';
 import { type VersionListOptions, versionsAt } from '../versions.ts';
 import { encodeValue, hasValue, type Value, withoutValue } from './value.ts';
 
@@ -176,6 +176,14 @@ export interface BulkItems {
   readonly delete?: readonly (string | BulkDeletion)[] | undefined;
 }
 
+/** A page of `records.list`. */
+export interface RecordPage extends Page<RecordResource> {
+  /** What `q` was found to be. Null: there was no `q`, or nothing matches it. */
+  readonly matchedBy: 'key_prefix' | 'resource' | 'namespace' | null;
+}
+
+const MATCHES = ['key_prefix', 'resource', 'namespace'] as const;
+
 const PAGE = 100;
 const MODIFY_TRIES = 5;
 
@@ -186,8 +194,8 @@ export class Records {
     this.#http = http;
   }
 
-  /** Records in the order of their namespaces and of their creation, read in pages while they are iterated. */
-  list(filter: RecordFilter = {}, options: ListOptions = {}): Listing<RecordResource> {
+  /** Records in the order of their namespaces and of their creation, or as `sort` says, read in pages while they are iterated. */
+  list(filter: RecordFilter = {}, options: ListOptions = {}): Listing<RecordResource, RecordPage> {
     const { limit = PAGE, ...call } = options;
     return new Listing(async (cursor) => {
       const query = { ...filter, limit, cursor };
@@ -197,8 +205,20 @@ export class Records {
         query,
         ...call,
       });
-      return { items: answer.body, next: nextCursor(answer.headers) };
+      const matched = answer.headers.get('x-matched-by');
+      const matchedBy = MATCHES.find((match) => match === matched) ?? null;
+      return { items: answer.body, next: nextCursor(answer.headers), matchedBy };
     });
+  }
+
+  /** Counts records by resource and by namespace. */
+  async facets(
+    filter: Pick<RecordFilter, 'namespace'> = {},
+    options: CallOptions = {},
+  ): Promise<RecordFacets> {
+    const query = { ...filter };
+    const parts = { method: 'GET', path: '/records/facets', query, ...options } as const;
+    return (await this.#http.json<RecordFacets>(parts)).body;
   }
 
   async get(id: string, options: CallOptions = {}): Promise<TaggedRecord> {
