@@ -47,7 +47,8 @@ export function Shell() {
   if (now.phase === 'unreachable') {
     return (
       <main class="alone">
-        <h1>uqrp</h1>
+        <Brand />
+        <h1 class="hidden">uqrp</h1>
         <ErrorNote error={now.error} again={() => void startSession()} />
       </main>
     );
@@ -57,6 +58,7 @@ export function Shell() {
     return (
       <>
         <main id="main" class="alone">
+          <Brand />
           <ScreenSlot user="" />
         </main>
         <Toasts />
@@ -120,7 +122,7 @@ function TopBar({ email, onHelp, onPalette }: TopBarProps) {
       <Brand />
       <span class="grow" />
       <button type="button" class="button top-search" onClick={onPalette}>
-        <Icon of={SearchIcon} /> {t('shell.palette')} <kbd class="wide-only">Ctrl K</kbd>
+        <Icon of={SearchIcon} /> <span>{t('shell.palette')}</span> <kbd class="wide-only">Ctrl K</kbd>
       </button>
       <span class="grow" />
       <ThemeButton />
