@@ -6,10 +6,20 @@
  *   node dashboard/build.ts --force    builds
  */
 import { createHash } from 'node:crypto';
-import { globSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { BuildResult, Metafile, OutputFile, Plugin } from 'esbuild';
+import { buildDocuments } from './documents/build.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const DIST = join(ROOT, 'dashboard/dist');
@@ -308,3 +318,4 @@ async function build(isForced: boolean): Promise<string> {
 }
 
 process.stderr.write(`${await build(process.argv.includes('--force'))}\n`);
+if (existsSync(join(DIST, 'index.html'))) process.stderr.write(`${await buildDocuments()}\n`);

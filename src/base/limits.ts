@@ -71,6 +71,7 @@ export const LIMITS = {
   healthStuckMs: 60_000, // without an answer of the main thread; then `/livez` there is 503
   healthConnections: 256, // on UQRP_METRICS
   dashboardOctets: 8_388_608, // of its files, which are in memory
+  documentOctets: 4_194_304, // of documents in memory, with their compressed forms; the one that was not asked for longest leaves
   listingsPerCustomer: 4, // streamed at once, of all customers of one person; `listings`: in one process
   listings: 64,
   pagesPerCustomer: 8, // above `listingPage` that one person reads at once; 1.3 MB each when the records are full

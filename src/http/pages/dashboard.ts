@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { addressSet } from '../../base/network/address.ts';
 import { isNotModified } from '../request.ts';
 import { hasSessionCookie } from '../session-cookie.ts';
+import type { DocumentPages } from './documents.ts';
 import { bestCoding, type DashboardFile, type DashboardFiles, textFile } from './files.ts';
 import { type FrontFacts, openFront } from './front.ts';
 
@@ -30,6 +31,7 @@ export const PAGES: ReadonlySet<string> = new Set([
 const NOT_PAGES: ReadonlySet<string> = new Set([
   'assets',
   'dns-query',
+  'docs',
   'flags',
   'livez',
   'metrics',
@@ -164,11 +166,13 @@ const LANDING_QUERY = '?visitor';
 /**
  * @param built null: the pages say how to build it
  * @param publicUrl origin under which browsers reach this server
+ * @param documents null: they are not built
  */
 export function serveDashboard(
   built: DashboardFiles | null,
   publicUrl: () => string,
   facts: FrontFacts,
+  documents: DocumentPages | null = null,
 ): Serve {
   const front = built === null ? null : openFront(built, publicUrl, facts);
   return async (request, reply) => {
@@ -178,6 +182,16 @@ export function serveDashboard(
     if (file !== null) {
       await send(request, reply, file, 200);
       return '/assets/*';
+    }
+    if (documents !== null) {
+      const found = await documents.find(path);
+      if (found?.status === 302)
+        reply.headers(HEADERS).header('cache-control', REVALIDATED).redirect(found.to);
+      else if (found !== null) await send(request, reply, found.file, found.status);
+      if (found !== null) return '/docs/*';
+    } else if (path === '/docs' || path.startsWith('/docs/')) {
+      await send(request, reply, NOT_BUILT, 503);
+      return '/docs/*';
     }
     const accepts = acceptsOf(request.headers.accept);
     if (!isPage(path, accepts)) return null;

@@ -8,7 +8,7 @@ import { LIMITS } from '../../base/limits.ts';
 
 /** Which content coding a client takes (RFC 9110 §12.5.3). */
 
-type Coding = 'br' | 'gzip' | 'identity';
+export type Coding = 'br' | 'gzip' | 'identity';
 
 const ZERO = /^0(?:\.0{0,3})?$/;
 
@@ -50,7 +50,7 @@ export interface DashboardFiles {
 }
 
 /** Media types by extension, and whether compression helps. Files of other types are not served. */
-const TYPES: Readonly<Record<string, readonly [type: string, isCompressible: boolean]>> = {
+export const TYPES: Readonly<Record<string, readonly [type: string, isCompressible: boolean]>> = {
   '.css': ['text/css; charset=utf-8', true],
   '.html': ['text/html; charset=utf-8', true],
   '.ico': ['image/x-icon', true],
@@ -61,6 +61,12 @@ const TYPES: Readonly<Record<string, readonly [type: string, isCompressible: boo
   '.webmanifest': ['application/manifest+json', true],
   '.woff2': ['font/woff2', false],
 };
+
+/** @returns undefined: a type that only documents have */
+export function typeOf(path: string): readonly [type: string, isCompressible: boolean] | undefined {
+  return TYPES[extname(path)];
+}
+
 const SHELL = 'index.html';
 const LANDING = 'landing.html';
 const PICTURE = /^\/assets\/card-[0-9A-Z]{8}\.png$/;
@@ -77,7 +83,7 @@ export function readDashboard(folder: string): DashboardFiles | null {
   const html = new Map<string, string>();
   let octets = 0;
   for (const path of filesBelow(folder)) {
-    const known = TYPES[extname(path)];
+    const known = typeOf(path);
     const isPage = path === SHELL || path === LANDING;
     // What is served has a name by its content, apart from the pages: `manifest.json` is for tests.
     if (known === undefined || (!path.startsWith('assets/') && !isPage)) continue;
@@ -139,18 +145,25 @@ function fileOf(
 const brotli = promisify(brotliCompress);
 const gzipped = promisify(gzip);
 
+/** For what is compressed while a reader waits, and may be released again: some milliseconds for a page. */
+export function codedQuickly(content: Buffer, coding: Coding): Promise<Buffer> {
+  return coded(content, coding, { brotli: 5, gzip: 6 });
+}
+
+const HIGHEST = { brotli: zlib.BROTLI_MAX_QUALITY, gzip: zlib.Z_BEST_COMPRESSION };
+
 /** In a thread of Node's pool: the highest qualities take a third of a second in all. */
-function coded(content: Buffer, coding: Coding): Promise<Buffer> {
+function coded(content: Buffer, coding: Coding, quality = HIGHEST): Promise<Buffer> {
   switch (coding) {
     case 'br':
       return brotli(content, {
         params: {
-          [zlib.BROTLI_PARAM_QUALITY]: zlib.BROTLI_MAX_QUALITY,
+          [zlib.BROTLI_PARAM_QUALITY]: quality.brotli,
           [zlib.BROTLI_PARAM_SIZE_HINT]: content.length,
         },
       });
     case 'gzip':
-      return gzipped(content, { level: zlib.Z_BEST_COMPRESSION });
+      return gzipped(content, { level: quality.gzip });
     case 'identity':
       return Promise.resolve(content);
   }

@@ -1,6 +1,7 @@
 /** The control role of a process: the REST API over the store, and the background work that keeps the store within its bounds. */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { freeOctets } from '../../base/files.ts';
@@ -36,7 +37,9 @@ import type { FreeMemory } from '../../http/body-budget.ts';
 import { clientAddress } from '../../http/connections.ts';
 import { memoryLimiter, unlimited } from '../../http/limiter.ts';
 import { serveDashboard } from '../../http/pages/dashboard.ts';
+import { openDocuments } from '../../http/pages/documents.ts';
 import { readDashboard } from '../../http/pages/files.ts';
+import { DEFAULT_NAMES, type ServerNames } from '../../http/pages/fill.ts';
 import type { FrontFacts } from '../../http/pages/front.ts';
 import type { ServeOther } from '../../http/server.ts';
 import type { Config } from '../../ops/config/config.ts';
@@ -87,8 +90,8 @@ const OUTBOUND_THREADS = 2;
 /** Changes stay in the log for this time. A node that was away for longer starts from a snapshot. */
 const KEEP_LOG_MS = 7 * 86_400_000;
 
-/** Where `dashboard/build.ts` writes it. */
-const DASHBOARD = fileURLToPath(new URL('../../../dashboard/dist', import.meta.url));
+/** Of the checkout or of the package. `dashboard/build.ts` writes to `dashboard/dist` in it. */
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
 function portOf(app: FastifyInstance): number {
   const address = app.server.address();
@@ -106,9 +109,11 @@ function onceListening(ask: () => number): () => number {
 
 /** DNS over HTTP, then the dashboard. */
 function otherPaths(options: ControlRoleOptions, publicUrl: () => string): ServeOther {
-  const { config, dns } = options;
+  const { config, dns, dnsPorts } = options;
   const addressOf = clientAddress(config.trustedProxies);
-  const pages = serveDashboard(readDashboard(DASHBOARD), publicUrl, frontFacts(options, publicUrl));
+  const documents = openDocuments(ROOT, () => serverNames(config, dnsPorts(), publicUrl()));
+  const built = readDashboard(join(ROOT, 'dashboard/dist'));
+  const pages = serveDashboard(built, publicUrl, frontFacts(options, publicUrl), documents);
   return async (request, reply) => {
     const forwarded = request.headers['x-forwarded-for'];
     const address = addressOf(request.socket.remoteAddress, forwarded?.toString());
@@ -148,6 +153,20 @@ function isLocal(hostname: string): boolean {
     hostname.endsWith('.localhost') ||
     addressSet(['127.0.0.0/8', '::1'])(hostname.replaceAll(/[[\]]/g, ''))
   );
+}
+
+/** What the documents say in place of the default names. */
+function serverNames(
+  { zones, nameServers, host: listens }: Config,
+  ports: ReturnType<ControlRoleOptions['dnsPorts']>,
+  origin: string,
+): ServerNames {
+  const zone = zones[0] ?? DEFAULT_NAMES.zone;
+  const name = new URL(origin).hostname.replace(/^\[(.+)\]$/, '$1');
+  // `dig @localhost` asks ::1 first, where this server does not listen unless it is told to.
+  const host = name === 'localhost' && !listens.includes(':') ? '127.0.0.1' : name;
+  const nameServer = nameServers[0] === undefined ? zone : `${nameServers[0].label}.${zone}`;
+  return { zone, origin, dns: ports && { host, ...ports }, nameServer };
 }
 
 function serviceFacts({ config, dnsPorts }: ControlRoleOptions): ServiceFacts {

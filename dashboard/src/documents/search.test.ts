@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { searchIndex } from '../../documents/search-index.ts';
+import { search, wordsOf } from './search.ts';
+
+const filler = Array.from({ length: 12 }, (_, at) => ({
+  id: `other-${at}`,
+  depth: 2,
+  text: `Other ${at}`,
+  words: 'about things',
+}));
+const INDEX = searchIndex([
+  {
+    url: '/docs/webhooks',
+    title: 'Receiving webhooks',
+    isBrief: false,
+    headings: [
+      {
+        id: 'receiving-webhooks',
+        depth: 1,
+        text: 'Receiving webhooks',
+        words: 'an endpoint gets deliveries',
+      },
+      {
+        id: 'signatures',
+        depth: 2,
+        text: 'Signatures',
+        words: 'each delivery has a signature of UQRP_SECRET',
+      },
+      ...filler,
+    ],
+  },
+  {
+    url: '/docs/attacks',
+    title: 'Attacks',
+    isBrief: true,
+    headings: [
+      { id: 'attacks', depth: 1, text: 'Attacks', words: 'webhooks without end' },
+      { id: 'replayed', depth: 2, text: 'A replayed delivery', words: 'signature' },
+    ],
+  },
+]);
+
+describe('the search of the documents', () => {
+  it('finds the page of that title first, then sections, then texts', () => {
+    assert.deepEqual(search(INDEX, 'webhooks'), [
+      { url: '/docs/webhooks', page: 'Receiving webhooks', section: '' },
+    ]);
+    assert.deepEqual(
+      search(INDEX, 'delivery').map(({ url }) => url),
+      ['/docs/attacks#replayed', '/docs/webhooks#signatures'],
+    );
+  });
+
+  it('finds the beginning of the last word, and whole words before it', () => {
+    assert.deepEqual(
+      search(INDEX, 'delivery sig').map(({ section }) => section),
+      ['Signatures'],
+    );
+    assert.deepEqual(
+      search(INDEX, 'del signature').map(({ section }) => section),
+      ['Signatures'],
+    );
+    assert.deepEqual(
+      search(INDEX, 'uqrp_sec').map(({ section }) => section),
+      ['Signatures'],
+    );
+  });
+
+  it('finds nothing for what is nowhere, for what is everywhere, and for no words', () => {
+    for (const query of ['zebra', 'things', '', ' - ', 'a'])
+      assert.deepEqual(search(INDEX, query), [], query);
+  });
+
+  it('takes words of 2 to 32 letters, in any case', () => {
+    assert.deepEqual(wordsOf('A DNS-over-HTTPS name, `UQRP_DNS`; äöü'), [
+      'dns',
+      'over',
+      'https',
+      'name',
+      'uqrp_dns',
+      'äöü',
+    ]);
+  });
+});

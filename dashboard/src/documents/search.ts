@@ -1,0 +1,87 @@
+/** Finds sections of the documents by the index that the build makes. */
+
+export interface SearchIndex {
+  readonly pages: readonly (readonly [url: string, title: string])[];
+  /** The anchor is empty for the beginning of a page. */
+  readonly sections: readonly (readonly [page: number, anchor: string, text: string])[];
+  /** Sorted, with a space between two. */
+  readonly words: string;
+  /** For each word the sections that have it: distances in base 36, with commas. */
+  readonly places: string;
+}
+
+export interface Found {
+  readonly url: string;
+  readonly page: string;
+  /** Empty for the beginning of a page. */
+  readonly section: string;
+}
+
+const RESULTS = 12;
+/** A heading that has the word counts as so many texts. */
+const HEADING = 12;
+/** The title of the page. */
+const TITLE = 40;
+/** The word itself, and not a longer one that begins so. */
+const WHOLE = 3;
+
+/** Letters, digits and `_`, in small letters; words of one character are left out. */
+export function wordsOf(text: string): string[] {
+  return text.toLowerCase().match(/[\p{L}\p{N}_]{2,32}/gu) ?? [];
+}
+
+/** Sections that have every word, the last of which may be the beginning of one. Common words, which the index leaves out, count for nothing. */
+export function search(index: SearchIndex, query: string): Found[] {
+  const asked = wordsOf(query);
+  if (asked.length === 0) return [];
+  const words = index.words.split(' ');
+  const places = index.places.split(' ');
+  const scores = asked.map((word, at) =>
+    scoresOf(index, { word, isPrefix: at === asked.length - 1 }, words, places),
+  );
+  const known = scores.filter(({ size }) => size > 0);
+  // A word that no section has is common, or a mistake: the others still find something.
+  const [first, ...others] = known;
+  if (first === undefined) return [];
+  return [...first]
+    .map(([section, score]): readonly [number, number] => [
+      section,
+      others.every((other) => other.has(section))
+        ? score + others.reduce((sum, other) => sum + other.get(section)!, 0)
+        : 0,
+    ])
+    .filter(([, score]) => score > 0)
+    .toSorted(([one, a], [two, b]) => b - a || one - two)
+    .slice(0, RESULTS)
+    .map(([section]) => foundAt(index, section));
+}
+
+function foundAt({ pages, sections }: SearchIndex, at: number): Found {
+  const [page, anchor, text] = sections[at]!;
+  const [url, title] = pages[page]!;
+  return anchor === ''
+    ? { url, page: title, section: '' }
+    : { url: `${url}#${anchor}`, page: title, section: text };
+}
+
+function scoresOf(
+  { sections }: SearchIndex,
+  { word, isPrefix }: { readonly word: string; readonly isPrefix: boolean },
+  words: readonly string[],
+  places: readonly string[],
+): Map<number, number> {
+  const scores = new Map<number, number>();
+  words.forEach((one, at) => {
+    const isWhole = one === word;
+    if (!isWhole && !(isPrefix && one.startsWith(word))) return;
+    let section = 0;
+    for (const distance of places[at]!.split(',')) {
+      section += Number.parseInt(distance, 36);
+      const [, anchor, text] = sections[section]!;
+      const isInHeading = wordsOf(text).includes(one);
+      const weight = (isInHeading ? (anchor === '' ? TITLE : HEADING) : 1) * (isWhole ? WHOLE : 1);
+      scores.set(section, Math.max(scores.get(section) ?? 0, weight));
+    }
+  });
+  return scores;
+}
