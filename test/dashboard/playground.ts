@@ -32,6 +32,7 @@ browserTest('playground', (get) => {
     assert.equal(await signatures(page).getByText('valid', { exact: true }).count(), 4);
     assert.equal(await signatures(page).getByText('not valid').count(), 0);
     const [ds = ''] = get().server.cli(['dnssec', 'ds']).trim().split('\n');
+    await signatures(page).getByText(en.playground.trust).click();
     await signatures(page).getByText(ds).waitFor();
     assert.equal(new URL(page.url()).searchParams.get('name'), UNITS);
     await axe('playground');
@@ -43,9 +44,63 @@ browserTest('playground', (get) => {
     await page.getByRole('button', { name: 'Tamper with the answer' }).click();
     await signatures(page).getByText('not valid').first().waitFor();
     await signatures(page).getByText(en.playground.reasonNoMatch).first().waitFor();
+    await answer(page).getByText(en.playground.verdictChanged).waitFor();
     await axe('playground, changed');
     await page.getByRole('button', { name: 'Show the answer as it came' }).click();
     await signatures(page).getByText(en.playground.resultValid).waitFor();
+  });
+
+  it('each octet can be changed where it stands, and the chain breaks at its link', async () => {
+    const { page } = get();
+    const chain = signatures(page).getByRole('list', { name: en.playground.chain });
+    const link = (step: string) => chain.getByRole('listitem').filter({ hasText: step });
+    await link('TXT').getByText(en.playground.linkSigns).waitFor();
+    const octet = (at: number) => page.getByRole('button', { name: `octet ${at}`, exact: true });
+    const [first, second] = [90, 91];
+    const hex = async (at: number) => parseInt((await octet(at).getAttribute('data-hex')) ?? '', 16);
+    const before = await hex(first);
+    await octet(first).click();
+    await link('TXT').getByText(en.playground.linkBroken).waitFor();
+    await link('ZSK').getByText(en.playground.linkSigns).waitFor();
+    assert.equal(await hex(first), before ^ 1);
+    // The next one by the keyboard, and both back by one button.
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('Enter');
+    await page.locator(`[aria-label="octet ${second}"][aria-pressed="true"]:focus`).waitFor();
+    await page.getByRole('button', { name: 'Undo', exact: true }).click();
+    await signatures(page).getByText(en.playground.resultValid).waitFor();
+    assert.equal(await hex(first), before);
+    // The id of the message is signed by nobody, but it must be the one of the question.
+    await octet(first).click();
+    await octet(first).click();
+    await link('TXT').getByText(en.playground.linkSigns).waitFor();
+  });
+
+  it('a failure is named for what it is, and is no tampering', async () => {
+    const { page } = get();
+    await page.route('**/dns-query', async (route) => {
+      const query = route.request().postDataBuffer();
+      // The question for the keys is answered by the server.
+      if (query === null || !query.includes('units')) await route.continue();
+      else await route.fulfill({ contentType: 'application/dns-message', body: providerFailure(query) });
+    });
+    await ask(page, UNITS);
+    await answer(page).getByText(en.playground.headServfail).waitFor();
+    await answer(page).getByText('provider unavailable').first().waitFor();
+    await page.unroute('**/dns-query');
+    const failures = [
+      [null, 'SERVFAIL'],
+      ['get.config.somebody.v1.uqrp.net', 'REFUSED'],
+      ['get.5-km-to-mi.units.public.v01.uqrp.net', 'FORMERR'],
+    ] as const;
+    for (const [name, code] of failures) {
+      if (name !== null) await ask(page, name);
+      await signatures(page)
+        .getByText(new RegExp(`failure is not signed: ${code}`))
+        .waitFor();
+      const text = await page.locator('main').innerText();
+      assert.doesNotMatch(text, /not valid|changed on the way/i, code);
+    }
   });
 
   it('an answer that was changed on the way is not valid', async () => {
@@ -67,7 +122,6 @@ browserTest('playground', (get) => {
 
   it('the parent zone decides whose keys they are', async () => {
     const { page, server } = get();
-    await page.getByText('Compare with the parent zone').click();
     const box = page.getByRole('textbox', { name: 'DS records of the parent zone' });
     await box.fill(server.cli(['dnssec', 'ds']));
     await signatures(page).getByText(en.playground.anchored).waitFor();
@@ -100,7 +154,12 @@ browserTest('playground', (get) => {
     await signatures(page).getByText(en.playground.resultValid).waitFor();
     const box = page.getByRole('textbox', { name: 'Name', exact: true });
     assert.match(await box.inputValue(), /^get\.auth-•+\.greeting\.playtest\.v1\.uqrp\.net$/);
-    await page.getByText(/^Records \(/).click();
+    await page.getByRole('tab', { name: 'As dig' }).click();
+    await page.getByRole('tabpanel').getByText(';; ANSWER SECTION').waitFor();
+    await page.getByRole('tab', { name: 'Octets' }).click();
+    // With another length in front of it the token would be read as something else, and shown.
+    await page.getByRole('button', { name: 'octet 12', exact: true }).click();
+    await page.getByText(en.playground.octetLocked).waitFor();
     await axe('playground, private');
     const stored = await page.evaluate(`(async () => JSON.stringify([
       location.href, document.title, { ...localStorage }, { ...sessionStorage }, history.state, document.body.innerText,
@@ -153,13 +212,16 @@ browserTest('playground', (get) => {
     await page.goto(`${origin}/playground?name=get.100-km-to-mi.units.public.v1.uqrp.net&type=TXT`);
     const name = page.getByRole('textbox', { name: 'Name', exact: true });
     assert.equal(await name.inputValue(), 'get.100-km-to-mi.units.public.v1.uqrp.net');
+    await signatures(page).getByText(en.playground.resultValid).waitFor();
+    await page.getByText(en.playground.options, { exact: true }).click();
     for (const transport of ['DoH, GET', 'DoH, JSON']) {
       await page.getByLabel('Transport').selectOption(transport);
       await askButton(page).click();
       await answered(page);
       await signatures(page).getByText(en.playground.resultValid).waitFor();
     }
-    await answer(page).getByText('"Status"').waitFor();
+    await page.getByRole('tab', { name: 'JSON' }).click();
+    await page.getByRole('tabpanel').getByText('"Status"').waitFor();
     await page.getByRole('button', { name: 'Public services' }).click();
     await page.getByLabel('Service', { exact: true }).selectOption('moon');
     await page.getByText('moon', { exact: true }).first().waitFor();
@@ -180,4 +242,65 @@ browserTest('playground', (get) => {
       await page.getByRole('tabpanel').getByText('hex-').first().waitFor();
     }
   });
+
+  it('asks while somebody types, and edits the label that is pressed', async () => {
+    const { page, origin } = get();
+    await page.goto(`${origin}/playground`);
+    const box = page.getByRole('textbox', { name: 'Name', exact: true });
+    await page
+      .getByRole('list', { name: en.playground.parts })
+      .getByRole('button', { name: /^5-km-to-mi/ })
+      .click();
+    await page.keyboard.type('8-km-to-mi');
+    await answer(page).getByText('4.9709695379').first().waitFor();
+    assert.equal(await box.inputValue(), 'get.8-km-to-mi.units.public.v1.uqrp.net');
+    await page.locator('input:focus').waitFor();
+    assert.equal(new URL(page.url()).searchParams.get('name'), await box.inputValue());
+  });
+
+  it('keeps the last asks, and compares two', async () => {
+    const { page, axe } = get();
+    await ask(page, UNITS);
+    await answer(page).getByText('3.10685596119').first().waitFor();
+    const last = page.getByRole('region', { name: en.playground.lastAsks });
+    await last.getByRole('button', { name: /^Compare with get\.8-km/ }).click();
+    const table = page.getByRole('tabpanel').getByRole('table');
+    const row = table.getByRole('row').filter({ has: page.getByRole('rowheader', { name: /^res/ }) });
+    assert.deepEqual(await row.getByRole('cell').allInnerTexts(), ['4.9709695379', '3.10685596119']);
+    await row.getByText(en.playground.differs).waitFor({ state: 'attached' });
+    await axe('playground, compared');
+    await last.getByRole('button', { name: /^get\.8-km/ }).click();
+    await answer(page).getByText('4.9709695379').first().waitFor();
+  });
+
+  it('on a phone the answer comes into view under the button', async () => {
+    const { page, origin } = get();
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.goto(`${origin}/playground`);
+    await askButton(page).click();
+    const value = answer(page).getByText('3.10685596119').first();
+    await value.waitFor();
+    await eventually(() =>
+      value.evaluate((one) => {
+        const { top, bottom } = one.getBoundingClientRect();
+        return top >= 0 && bottom <= 422;
+      }),
+    );
+    await page
+      .getByRole('status')
+      .filter({ hasText: en.playground.verdictBoth })
+      .waitFor({ state: 'attached' });
+    await page.setViewportSize({ width: 1280, height: 800 });
+  });
 });
+
+/** The reply to a query when a provider of data is away: SERVFAIL with a TXT record that nobody signed. */
+function providerFailure(query: Buffer): Buffer {
+  const text = 'v=svc1;s=error;t=error;code=E009;msg=provider unavailable';
+  const question = query.subarray(12, query.indexOf(0, 12) + 5);
+  const header = Buffer.concat([query.subarray(0, 2), Buffer.from('85020001000100000000', 'hex')]);
+  const record = Buffer.from('c00c001000010000001e00003a', 'hex');
+  record.writeUInt16BE(text.length + 1, 10);
+  record[12] = text.length;
+  return Buffer.concat([header, question, record, Buffer.from(text)]);
+}

@@ -1,113 +1,146 @@
-import { useEffect, useState } from 'preact/hooks';
-import { rcodeName } from '../../../../sdk/src/dns.ts';
+import { rcodeName, recordsIn, typeName } from '../../../../sdk/src/dns.ts';
 import { count, milliseconds } from '../../format/format.ts';
-import { t } from '../../text/text.ts';
+import { t, tn } from '../../text/text.ts';
 import { Button } from '../../ui/button.tsx';
 import { Badge } from '../../ui/chips.tsx';
 import { CodeBlock } from '../../ui/code-block.tsx';
-import { type Arrived, type Examined, examine, tamper } from './asked.ts';
-import { EnvelopeView } from './envelope-view.tsx';
+import { Icon, InfoIcon, ShieldBrokenIcon, ShieldIcon } from '../../ui/icon.tsx';
+import { JsonTree } from '../../ui/json-tree.tsx';
+import { utf8 } from '../records/payload.ts';
+import type { Arrived } from './asked.ts';
+import type { Examined } from './examined.ts';
 import { Explanation } from './explanation.tsx';
+import { headlineOf } from './headline.ts';
 import { maskText } from './masked-name.ts';
-import { Octets } from './octets.tsx';
-import { Records } from './records-view.tsx';
-import { SignaturesRegion } from './signatures-region.tsx';
+import { envelopeOf } from './read-envelope.ts';
+import { verdictOf } from './verdict.ts';
 
 /** What replies over UDP have at most (docs/PROTOCOL.md). */
 const UDP_MAX = 1232;
+/** Records that are shown here, and characters of each. All of them stand under As dig. */
+const RECORDS_SHOWN = 4;
+const RECORD_SHOWN_MAX = 300;
 
-/** The answer, and the check of its signatures. */
-export function AnswerRegion({ arrived }: { arrived: Arrived }) {
-  const [changed, setChanged] = useState<{ readonly octets: Uint8Array; readonly at: number } | null>(null);
-  const [trustedDs, setTrustedDs] = useState('');
-  const [examined, setExamined] = useState<Examined | null>(null);
-  useEffect(() => setChanged(null), [arrived]);
-  const octets = changed?.octets ?? arrived.octets;
-  useEffect(() => {
-    let isCurrent = true;
-    void examine(arrived, octets, trustedDs).then((result) => {
-      if (isCurrent) setExamined(result);
-    });
-    return () => {
-      isCurrent = false;
-    };
-  }, [arrived, octets, trustedDs]);
-  if (examined === null) return null;
-  return (
-    <>
-      <section aria-labelledby="answer" class="stack">
-        <h2 id="answer">{t('playground.answer')}</h2>
-        <Status arrived={arrived} examined={examined} size={octets.length} />
-        {changed === null ? null : <p class="note warn">{t('playground.changed', { at: changed.at })}</p>}
-        <Body arrived={arrived} examined={examined} />
-        <div class="actions">
-          {changed === null ? (
-            <Button onClick={() => setChanged(tamper(octets))}>{t('playground.tamper')}</Button>
-          ) : (
-            <Button onClick={() => setChanged(null)}>{t('playground.restore')}</Button>
-          )}
-        </div>
-      </section>
-      <SignaturesRegion
-        arrived={arrived}
-        examined={examined}
-        trustedDs={trustedDs}
-        onTrustedDs={setTrustedDs}
-      />
-      <Octets octets={octets} message={examined.message} changedAt={changed?.at ?? null} />
-    </>
-  );
-}
+const VERDICT_ICONS = { good: ShieldIcon, warn: InfoIcon, bad: ShieldBrokenIcon } as const;
 
-interface StatusProps {
+export interface AnswerRegionProps {
   readonly arrived: Arrived;
   readonly examined: Examined;
-  readonly size: number;
+  readonly octets: Uint8Array;
+  /** Octets that were changed in this page. */
+  readonly changes: ReadonlySet<number>;
+  readonly onTamper: () => void;
+  readonly onRestore: () => void;
 }
 
-function Status({ arrived, examined: { message }, size }: StatusProps) {
-  const [first, second] = arrived.times;
-  const ttl = message === null || message.records.length === 0 ? null : ttlOf(message.records);
+/** The value, in one line what the answer is worth, and what its code means. */
+export function AnswerRegion(props: AnswerRegionProps) {
+  const { arrived, examined, octets, changes, onTamper, onRestore } = props;
+  const { message, fault } = examined;
+  const isChanged = changes.size > 0;
+  const verdict = verdictOf(examined, arrived.times[0], isChanged);
+  const words = message === null ? null : headlineOf(message);
   return (
-    <>
-      <p class="actions" role="status">
+    <section aria-labelledby="answer" class="answer">
+      <div class="answer-head">
+        <h2 id="answer">{t('playground.answer')}</h2>
         {message === null ? (
           <Badge text={t('playground.noMessage')} tone="bad" />
         ) : (
           <Badge text={rcodeName(message.rcode)} tone={message.rcode === 0 ? 'good' : 'warn'} />
         )}
-        <span>
-          {t('playground.times', { first: milliseconds(first), second: milliseconds(second) })}{' '}
-          {ttl === null ? null : t(ttl === 0 ? 'playground.ttlNone' : 'playground.ttl', { ttl })}
-        </span>
-      </p>
-      <p class="dim">{t(size > UDP_MAX ? 'playground.sizeCut' : 'playground.size', { size: count(size) })}</p>
-    </>
-  );
-}
-
-function ttlOf(records: readonly { readonly ttl: number }[]): number {
-  return Math.min(...records.map(({ ttl }) => ttl));
-}
-
-function Body({ arrived, examined: { message, fault } }: Omit<StatusProps, 'size'>) {
-  if (message === null) return <p class="note bad">{t('playground.unreadable', { fault: fault ?? '' })}</p>;
-  return (
-    <>
-      <Explanation message={message} />
-      <EnvelopeView message={message} />
-      <Records records={message.records} />
-      {arrived.json === null ? null : (
-        <CodeBlock code={maskText(indented(arrived.json))} label="JSON" language="json" />
+        <Cost arrived={arrived} size={octets.length} />
+      </div>
+      {words === null ? (
+        <p class="note bad">{t('playground.unreadable', { fault: fault ?? '' })}</p>
+      ) : (
+        <div>
+          <p class={`answer-value ${words.headline.length > 40 ? 'long' : ''}`}>{words.headline}</p>
+          {words.detail === '' ? null : <p class="dim">{words.detail}</p>}
+        </div>
       )}
-    </>
+      <p class={`verdict ${verdict.tone}`}>
+        <Icon of={VERDICT_ICONS[verdict.tone]} />
+        <span>{verdict.text}</span>
+      </p>
+      {isChanged ? (
+        <div class="note warn changed-note">
+          <p>{tn('playground.changed', changes.size, { at: [...changes].join(', ') })}</p>
+          <Button onClick={onRestore}>{t('playground.restore')}</Button>
+        </div>
+      ) : null}
+      {message === null ? null : (
+        <>
+          <Explanation message={message} />
+          <Value examined={examined} />
+          <Lines examined={examined} />
+        </>
+      )}
+      {isChanged ? null : (
+        <div>
+          <Button onClick={onTamper}>{t('playground.tamper')}</Button>
+        </div>
+      )}
+    </section>
   );
 }
 
-function indented(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
+function Cost({ arrived: { times }, size }: { readonly arrived: Arrived; readonly size: number }) {
+  const [first, second] = times;
+  return (
+    <span class="dim answer-cost">
+      {second === null
+        ? milliseconds(first)
+        : t('playground.times', { first: milliseconds(first), second: milliseconds(second) })}{' '}
+      {t(size > UDP_MAX ? 'playground.sizeCut' : 'playground.size', { size: count(size) })}
+    </span>
+  );
+}
+
+/** The whole value, where the headline has not all of it. */
+function Value({ examined: { message } }: { readonly examined: Examined }) {
+  const read = message === null ? null : envelopeOf(message);
+  if (read?.kind !== 'envelope' || read.envelope.data === null) return null;
+  const text = utf8(read.envelope.data);
+  if (text === null) return null;
+  const json = read.envelope.format === 'json' ? parsed(text) : undefined;
+  if (typeof json === 'object' && json !== null) {
+    return (
+      <div class="answer-json" role="group" aria-label={t('playground.data')} tabIndex={0}>
+        <JsonTree value={json} />
+      </div>
+    );
   }
+  if (text.length <= 40 && !text.includes('\n')) return null;
+  return <CodeBlock code={text} label={t('playground.data')} language="text" />;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The records of the answer as a master file prints them, without signatures. */
+function Lines({ examined: { message } }: { readonly examined: Examined }) {
+  if (message === null) return null;
+  const records = recordsIn(message, 'answer').filter(({ type }) => typeName(type) !== 'RRSIG');
+  if (records.length === 0) return null;
+  return (
+    <ul class="answer-records code">
+      {records.slice(0, RECORDS_SHOWN).map((record) => {
+        const text = maskText(record.text);
+        return (
+          <li key={record.from}>
+            <span class="dim">
+              {record.ttl} {typeName(record.type)}
+            </span>{' '}
+            {text.length > RECORD_SHOWN_MAX ? `${text.slice(0, RECORD_SHOWN_MAX)}…` : text}
+          </li>
+        );
+      })}
+    </ul>
+  );
 }

@@ -1,18 +1,5 @@
-/** One question of the playground: asks it twice, fetches the zone's keys, and checks what came. */
-import {
-  type AnswerCheck,
-  checkAnswer,
-  checkKeys,
-  type DnsMessage,
-  decodeMessage,
-  encodeQuery,
-  exchange,
-  exchangeJson,
-  type KeysCheck,
-  nameFromText,
-  readDs,
-  typeOf,
-} from '../../../../sdk/src/dns.ts';
+/** One question of the playground: asks it, and fetches the zone's keys. */
+import { encodeQuery, exchange, exchangeJson, typeOf } from '../../../../sdk/src/dns.ts';
 
 export type TransportChoice = 'POST' | 'GET' | 'JSON';
 
@@ -27,33 +14,40 @@ export interface Asked {
   readonly zone: string | null;
 }
 
+/** Ten asks are kept. */
+export const ASKS_MAX = 10;
+
 /** What came over the network. */
 export interface Arrived {
+  /** Another one for each ask of this page. */
+  readonly id: number;
+  /** Milliseconds since 1970. */
+  readonly at: number;
   readonly asked: Asked;
   readonly query: Uint8Array;
   readonly octets: Uint8Array;
   /** Of the keys of the zone; null where there are none to ask for. */
   readonly keyOctets: Uint8Array | null;
   readonly keyQuery: Uint8Array;
-  /** Milliseconds of the first and the second ask. */
-  readonly times: readonly [number, number];
+  /** Milliseconds of the first and the second ask; the second is null when it was asked once. */
+  readonly times: readonly [number, number | null];
   /** With the transport JSON. */
   readonly json: string | null;
 }
 
-/** What the octets say. */
-export interface Examined {
-  /** Null: no DNS message; `fault` says why. */
-  readonly message: DnsMessage | null;
-  readonly fault: string | null;
-  readonly check: AnswerCheck | null;
-  readonly keys: KeysCheck | null;
-}
-
 const DNSKEY = 'DNSKEY';
+let lastId = 0;
 
-/** @throws Unavailable, RangeError for a text that is no name */
-export async function askTwice(asked: Asked, origin: string, signal: AbortSignal): Promise<Arrived> {
+/**
+ * @param isTwice to see what a cache makes of the second one
+ * @throws Unavailable, RangeError for a text that is no name
+ */
+export async function ask(
+  asked: Asked,
+  origin: string,
+  isTwice: boolean,
+  signal: AbortSignal,
+): Promise<Arrived> {
   const { name, dnssecOk, checkingDisabled, transport, zone } = asked;
   const url = `${origin}/dns-query`;
   const query = encodeQuery(name, { type: typeOf(asked.type) ?? 0, dnssecOk, checkingDisabled });
@@ -65,73 +59,20 @@ export async function askTwice(asked: Asked, origin: string, signal: AbortSignal
   const started = performance.now();
   const octets = await exchange(url, query, { method, signal });
   const first = performance.now() - started;
-  await exchange(url, query, { method, signal });
-  const second = performance.now() - started - first;
+  if (isTwice) await exchange(url, query, { method, signal });
+  const second = isTwice ? performance.now() - started - first : null;
   const json = transport === 'JSON' ? await exchangeJson(`${origin}/resolve`, asked, { signal }) : null;
   const keyOctets = keysComing === null ? null : await keysComing;
-  return { asked, query, octets, keyOctets, keyQuery, times: [first, second], json };
-}
-
-/**
- * Reads the octets and checks the signatures.
- * @param octets those that came, or changed ones
- * @param trustedDs DS records of the parent zone, as text; empty: none
- */
-export async function examine(arrived: Arrived, octets: Uint8Array, trustedDs: string): Promise<Examined> {
-  const { asked, keyOctets } = arrived;
-  const keys = keyOctets === null ? null : await examineKeys(arrived, keyOctets, trustedDs);
-  let message: DnsMessage;
-  try {
-    message = decodeMessage(octets);
-  } catch (error) {
-    return { message: null, fault: (error as Error).message, check: null, keys };
-  }
-  const query = decodeMessage(arrived.query);
-  // Without DO nothing is signed, so nothing can be missing.
-  const known = keys !== null && asked.dnssecOk ? keys : { zone: nameFromText(''), keys: [] };
-  const check = await checkAnswer(message, known, { query, isDirect: true });
-  return { message, fault: null, check, keys };
-}
-
-/** Null for octets that are no message: nothing is known of the keys then. */
-async function examineKeys(
-  { asked, keyQuery }: Arrived,
-  octets: Uint8Array,
-  trustedDs: string,
-): Promise<KeysCheck | null> {
-  try {
-    const ds = trustedDs.trim() === '' ? {} : { ds: readDs(trustedDs) };
-    const query = decodeMessage(keyQuery);
-    return await checkKeys(decodeMessage(octets), nameFromText(asked.zone ?? ''), {
-      query,
-      isDirect: true,
-      ...ds,
-    });
-  } catch {
-    return null;
-  }
-}
-
-/** Fields of which a change spoils signatures, the most instructive first. */
-const SIGNED_FIELDS = ['characters', 'types', 'publicKey', 'serial', 'target', 'address', 'signature'];
-
-/** A copy with one bit changed in an octet that is signed; without one, in the last octet. */
-export function tamper(octets: Uint8Array): { readonly octets: Uint8Array; readonly at: number } {
-  const at = placeToChange(octets);
-  const changed = Uint8Array.from(octets);
-  changed[at] = (changed[at] ?? 0) ^ 0x01;
-  return { octets: changed, at };
-}
-
-function placeToChange(octets: Uint8Array): number {
-  try {
-    const { spans } = decodeMessage(octets);
-    for (const field of SIGNED_FIELDS) {
-      const span = spans.find((one) => one.field === field);
-      if (span !== undefined) return span.to - 1;
-    }
-  } catch {
-    // Octets that are no message: any octet will do.
-  }
-  return octets.length - 1;
+  lastId += 1;
+  return {
+    id: lastId,
+    at: Date.now(),
+    asked,
+    query,
+    octets,
+    keyOctets,
+    keyQuery,
+    times: [first, second],
+    json,
+  };
 }

@@ -1,5 +1,4 @@
 import { type TextKey, t } from '../../text/text.ts';
-import { Button } from '../../ui/button.tsx';
 import { EXPERIMENT_IDS, type ExperimentId } from './experiments.ts';
 
 const TEXTS: Readonly<Record<ExperimentId, { readonly title: TextKey; readonly look: TextKey }>> = {
@@ -20,23 +19,29 @@ export interface ExperimentsListProps {
   readonly onChoose: (id: ExperimentId) => void;
 }
 
-/** Ten questions to try, and what to look at in the answer of the chosen one. */
+/** Ten questions to try. */
 export function ExperimentsList({ chosen, onChoose }: ExperimentsListProps) {
   return (
     <section aria-labelledby="experiments" class="stack">
       <h2 id="experiments">{t('playground.experiments')}</h2>
-      <div class="actions">
+      <div class="chips">
         {EXPERIMENT_IDS.map((id) => (
-          <Button key={id} isPressed={id === chosen} onClick={() => onChoose(id)}>
+          <button
+            key={id}
+            type="button"
+            class="chip"
+            aria-pressed={id === chosen}
+            onClick={() => onChoose(id)}
+          >
             {t(TEXTS[id].title)}
-          </Button>
+          </button>
         ))}
       </div>
-      {chosen === null ? null : (
-        <p class="note" role="status">
-          {t(TEXTS[chosen].look)}
-        </p>
-      )}
     </section>
   );
+}
+
+/** What to look at in the answer of an experiment. */
+export function ExperimentNote({ chosen }: { readonly chosen: ExperimentId }) {
+  return <p class="note">{t(TEXTS[chosen].look)}</p>;
 }

@@ -1,4 +1,5 @@
 /** Names with a query token. The token is kept apart from the name, which may then stand in an address or on the page. */
+import type { OctetSpan } from '../../../../sdk/src/dns.ts';
 
 /** Stands in place of a token. It has no letters, so no token equals it. */
 export const MASK = '••••••••';
@@ -44,6 +45,20 @@ export function tokenPlaces(octets: Uint8Array): ReadonlySet<number> {
     if (!auth.every((letter, index) => ((octets[at + index] ?? 0) | 0x20) === letter)) continue;
     const end = Math.min(at + (octets[at - 1] ?? 0), octets.length);
     for (let place = at + auth.length; place < end; place += 1) places.add(place);
+  }
+  return places;
+}
+
+/**
+ * Octets that stay as they are: those of every name that holds a token. With another length in front of a label the token would be
+ * read as something else, and shown.
+ */
+export function lockedPlaces(octets: Uint8Array, spans: readonly OctetSpan[]): ReadonlySet<number> {
+  const hidden = [...tokenPlaces(octets)];
+  const places = new Set<number>();
+  for (const { from, to } of spans) {
+    if (!hidden.some((at) => from <= at && at < to)) continue;
+    for (let at = from; at < to; at += 1) places.add(at);
   }
   return places;
 }

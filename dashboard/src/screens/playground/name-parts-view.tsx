@@ -21,20 +21,38 @@ const STATES: Readonly<Record<NameState, TextKey>> = {
   E003: 'playground.stateE003',
 };
 
-/** The labels of a name in colours, each with what it is. */
-export function NameParts({ name, zones }: { name: string; zones: readonly string[] }) {
+export interface NamePartsProps {
+  readonly name: string;
+  readonly zones: readonly string[];
+  /** A part was chosen: where its text begins in the name, and where it ends. */
+  readonly onChoose: (from: number, to: number) => void;
+}
+
+/** The labels of a name in colours, each with what it is. A click on one goes to it in the field. */
+export function NameParts({ name, zones, onChoose }: NamePartsProps) {
   const state = stateOfName(name, zones);
+  let at = 0;
   return (
     <>
       <ul class="parts" aria-label={t('playground.parts')}>
-        {partsOfName(name, zones).map(({ kind, text }, at) => (
-          <li key={at} class={`part p-${kind}`}>
-            <span class="code">{text}</span>
-            <small>{t(KINDS[kind])}</small>
-          </li>
-        ))}
+        {partsOfName(name, zones).map(({ kind, text }, index) => {
+          const from = at;
+          at += text.length + 1;
+          return (
+            <li key={index}>
+              <button
+                type="button"
+                class={`part p-${kind}`}
+                title={t('playground.editPart')}
+                onClick={() => onChoose(from, from + text.length)}
+              >
+                <span class="code">{text}</span> <small>{t(KINDS[kind])}</small>
+              </button>
+            </li>
+          );
+        })}
       </ul>
-      <p class={state === 'query' ? 'field-help' : 'field-error'} role="status">
+      <p class={state === 'query' ? 'hidden' : 'field-error'} role="status">
         {t(STATES[state])}
       </p>
     </>

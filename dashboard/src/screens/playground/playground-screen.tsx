@@ -4,18 +4,24 @@ import { useMeta } from '../../app/meta.ts';
 import { place, setQuery } from '../../app/router.ts';
 import { t } from '../../text/text.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
+import { lazy } from '../../ui/lazy.tsx';
 import { Loading } from '../../ui/loading.tsx';
 import { Page } from '../../ui/page.tsx';
-import { AnswerRegion } from './answer-region.tsx';
-import { type Arrived, askTwice } from './asked.ts';
+import { type Arrived, ASKS_MAX, ask } from './asked.ts';
 import { type ExperimentId, questionOf } from './experiments.ts';
-import { ExperimentsList } from './experiments-list.tsx';
+import { ExperimentNote, ExperimentsList } from './experiments-list.tsx';
 import { hasTokenLabel, maskName, unmaskName } from './masked-name.ts';
-import { zoneOf } from './name-parts.ts';
+import { stateOfName, zoneOf } from './name-parts.ts';
 import { type Question, QuestionForm } from './question-form.tsx';
 import { TYPES } from './snippets.ts';
 
+/** The form is there before the code that reads answers. */
+const AnswerPane = lazy(async () => (await import('./answer-pane.tsx')).AnswerPane);
+const LastAsks = lazy(async () => (await import('./last-asks.tsx')).LastAsks);
+
 const FIRST = 'get.5-km-to-mi.units.public.v1';
+/** Milliseconds without a letter, after which a whole name is asked. */
+const TYPING_PAUSE_MS = 400;
 
 /** Asks this server over DNS, and shows everything of the answer. */
 export function PlaygroundScreen() {
@@ -29,13 +35,15 @@ export function PlaygroundScreen() {
   );
 }
 
-/** The question of the address, or the first one to try. An address with a token is not followed. */
-function firstQuestion(zone: string): Question {
-  const { query } = place.peek();
+/** The name of the address; null: none. One with a token is not followed. */
+function linkedName(query: URLSearchParams): string | null {
   const name = query.get('name') ?? '';
-  const isGood = name !== '' && !hasTokenLabel(name);
+  return name === '' || hasTokenLabel(name) ? null : name;
+}
+
+function questionOfPlace(query: URLSearchParams, zone: string): Question {
   return {
-    masked: { name: isGood ? name : `${FIRST}.${zone}`, token: null },
+    masked: { name: linkedName(query) ?? `${FIRST}.${zone}`, token: null },
     type: TYPES.find((type) => type === query.get('type')) ?? 'TXT',
     dnssecOk: true,
     checkingDisabled: false,
@@ -43,66 +51,145 @@ function firstQuestion(zone: string): Question {
   };
 }
 
-function Playground({ meta }: { meta: Meta }) {
+/** Two questions with the same key have the same answer. */
+function keyOf({ masked, ...options }: Question): string {
+  return JSON.stringify([unmaskName(masked), options]);
+}
+
+function Playground({ meta }: { readonly meta: Meta }) {
   const zone = meta.zones[0] ?? 'uqrp.net';
-  const [question, setQuestion] = useState(() => firstQuestion(zone));
-  const [arrived, setArrived] = useState<Arrived | null>(null);
+  const [question, setQuestion] = useState(() => questionOfPlace(place.peek().query, zone));
+  const [asks, setAsks] = useState<readonly Arrived[]>([]);
+  const [shown, setShown] = useState<Arrived | null>(null);
+  const [compared, setCompared] = useState<Arrived | null>(null);
   const [error, setError] = useState<unknown>(null);
   const [isBusy, setBusy] = useState(false);
+  const [isQuiet, setQuiet] = useState(false);
+  const [asksWhileTyping, setAsksWhileTyping] = useState(true);
   const [experiment, setExperiment] = useState<ExperimentId | null>(null);
   const running = useRef<AbortController | null>(null);
-  useEffect(() => {
-    if (hasTokenLabel(place.peek().query.get('name') ?? '')) setQuery({ name: null });
-    return () => running.current?.abort();
-  }, []);
+  const lastKey = useRef(keyOf(question));
+  /** What this screen has written into the address by itself. */
+  const written = useRef('');
+  const pane = useRef<HTMLDivElement>(null);
+  const goesToAnswer = useRef(false);
 
-  const ask = async (asked: Question): Promise<void> => {
+  const send = async (asked: Question, isTyped: boolean): Promise<void> => {
     running.current?.abort();
     const ending = new AbortController();
     running.current = ending;
+    lastKey.current = keyOf(asked);
     const { masked, type } = asked;
+    const isSecret = hasTokenLabel(masked.name);
     // An address is kept in the history: a name with a token is not written there.
-    setQuery({ name: hasTokenLabel(masked.name) ? null : masked.name, type: type === 'TXT' ? null : type });
+    written.current = isSecret ? '' : `${masked.name} ${type}`;
+    setQuery({ name: isSecret ? null : masked.name, type: type === 'TXT' ? null : type });
     setBusy(true);
     setError(null);
     try {
-      const whole = { ...asked, name: unmaskName(masked), zone: zoneOf(masked.name, meta.zones) };
-      setArrived(await askTwice(whole, location.origin, ending.signal));
+      const transport = isSecret ? 'POST' : asked.transport;
+      const whole = { ...asked, transport, name: unmaskName(masked), zone: zoneOf(masked.name, meta.zones) };
+      const arrived = await ask(whole, location.origin, !isTyped, ending.signal);
+      setQuiet(isTyped);
+      goesToAnswer.current = !isTyped;
+      setAsks((before) => [arrived, ...before].slice(0, ASKS_MAX));
+      setShown(arrived);
     } catch (fault) {
       if (ending.signal.aborted) return;
-      setArrived(null);
+      setShown(null);
       setError(fault);
     } finally {
       if (running.current === ending) setBusy(false);
     }
   };
-  const onSubmit = (asked: Question): void => {
+  const onAsk = (asked: Question): void => {
     const masked = maskName(asked.masked.name, asked.masked.token);
     setQuestion({ ...asked, masked });
-    void ask({ ...asked, masked });
+    void send({ ...asked, masked }, false);
   };
   const onExperiment = (id: ExperimentId): void => {
     const { name, type } = questionOf(id, zone);
     setExperiment(id);
-    onSubmit({ ...question, masked: { name, token: null }, type, dnssecOk: true, transport: 'POST' });
+    onAsk({ ...question, masked: { name, token: null }, type, dnssecOk: true, transport: 'POST' });
   };
+
+  // A link that somebody shared is asked at once, also one that is followed while this screen is shown.
+  const { query } = place.value;
+  const linked = linkedName(query);
+  useEffect(() => {
+    if (hasTokenLabel(query.get('name') ?? '')) setQuery({ name: null });
+    const next = questionOfPlace(query, zone);
+    if (linked === null || `${linked} ${next.type}` === written.current) return;
+    setExperiment(null);
+    onAsk(next);
+    // Only the address asks: what is shown changes with each answer.
+  }, [linked, query.get('type')]);
+  useEffect(() => () => running.current?.abort(), []);
+
+  const key = keyOf(question);
+  const canAsk = stateOfName(question.masked.name, meta.zones) === 'query';
+  const isWaiting =
+    asksWhileTyping && canAsk && key !== lastKey.current && !hasTokenLabel(question.masked.name);
+  useEffect(() => {
+    if (!isWaiting) return;
+    const timer = setTimeout(() => void send(question, true), TYPING_PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [key, isWaiting]);
+
   return (
-    <>
-      <p class="dim">{t('playground.intro')}</p>
+    <div class="bench">
       <QuestionForm
         question={question}
         zones={meta.zones}
         dns={meta.endpoints.dns}
         isBusy={isBusy}
+        asksWhileTyping={asksWhileTyping}
+        onAsksWhileTyping={setAsksWhileTyping}
         onChange={(changed) => {
           setExperiment(null);
           setQuestion(changed);
         }}
-        onAsk={onSubmit}
+        onAsk={onAsk}
       />
-      {error === null ? null : <ErrorNote error={error} again={() => onSubmit(question)} />}
-      <ExperimentsList chosen={experiment} onChoose={onExperiment} />
-      {arrived === null ? null : <AnswerRegion arrived={arrived} />}
-    </>
+      <div class="bench-answer" ref={pane}>
+        <AnswerPane
+          arrived={shown}
+          compared={compared}
+          isQuiet={isQuiet}
+          isBusy={isBusy}
+          onShown={() => {
+            if (goesToAnswer.current) showAnswer(pane.current);
+            goesToAnswer.current = false;
+          }}
+        >
+          {error === null ? null : <ErrorNote error={error} again={() => onAsk(question)} />}
+          {experiment === null ? null : <ExperimentNote chosen={experiment} />}
+        </AnswerPane>
+      </div>
+      <div class="bench-more">
+        <ExperimentsList chosen={experiment} onChoose={onExperiment} />
+        {asks.length < 2 ? null : (
+          <LastAsks
+            asks={asks}
+            shown={shown}
+            compared={compared}
+            onShow={(one) => {
+              goesToAnswer.current = true;
+              setShown(one);
+            }}
+            onCompare={setCompared}
+          />
+        )}
+      </div>
+    </div>
   );
+}
+
+/** Moves the page to the answer where it begins outside of what is seen, as on a phone. The focus stays on the button. */
+function showAnswer(pane: HTMLElement | null): void {
+  if (pane === null) return;
+  const { top } = pane.getBoundingClientRect();
+  if (top >= 0 && top < innerHeight / 2) return;
+  const isCalm = matchMedia('(prefers-reduced-motion: reduce)').matches;
+  pane.scrollIntoView({ block: 'start', behavior: isCalm ? 'auto' : 'smooth' });
 }

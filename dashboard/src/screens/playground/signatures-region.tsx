@@ -2,18 +2,20 @@ import {
   type AnswerCheck,
   type AnswerFault,
   type AnswerResult,
-  algorithmName,
-  type KeysCheck,
+  rcodeName,
   type SignatureCheck,
   type SignatureReason,
   typeName,
 } from '../../../../sdk/src/dns.ts';
-import { dateTime } from '../../format/format.ts';
+import { date } from '../../format/format.ts';
 import { type TextKey, t } from '../../text/text.ts';
 import { Badge } from '../../ui/chips.tsx';
 import { CodeBlock } from '../../ui/code-block.tsx';
 import { TextArea } from '../../ui/field.tsx';
-import type { Arrived, Examined } from './asked.ts';
+import type { Arrived } from './asked.ts';
+import { chainOf, shortAlgorithm } from './chain.ts';
+import { ChainView } from './chain-view.tsx';
+import { type Examined, isFailure } from './examined.ts';
 
 const REASONS: Readonly<Record<SignatureReason, TextKey>> = {
   valid: 'playground.reasonValid',
@@ -52,36 +54,49 @@ const RESULTS: Readonly<Record<AnswerResult, TextKey>> = {
 export interface SignaturesRegionProps {
   readonly arrived: Arrived;
   readonly examined: Examined;
+  /** Octets of it were changed in this page. */
+  readonly isChanged: boolean;
   readonly trustedDs: string;
   readonly onTrustedDs: (text: string) => void;
 }
 
-/** Every signature of the answer and of the zone's keys, and the DS records that they lead to. */
-export function SignaturesRegion({ arrived, examined, trustedDs, onTrustedDs }: SignaturesRegionProps) {
-  const { check, keys, message } = examined;
-  const { zone } = arrived.asked;
+/** The chain of trust, every signature of the answer and of the zone's keys, and the DS records that they lead to. */
+export function SignaturesRegion(props: SignaturesRegionProps) {
+  const { arrived, examined, isChanged, trustedDs, onTrustedDs } = props;
+  const { check, message } = examined;
+  const { zone, dnssecOk } = arrived.asked;
+  const steps = chainOf(arrived, examined);
   return (
-    <section aria-labelledby="signatures" class="stack">
+    <section aria-labelledby="signatures" class="signatures">
       <h2 id="signatures">{t('playground.signatures')}</h2>
+      {steps === null ? null : <ChainView steps={steps} />}
       {message === null || check === null ? (
         <p>
           <Badge text={t('playground.notValid')} tone="bad" /> {t('playground.faultUnreadable')}
         </p>
+      ) : isFailure(message) ? (
+        <p>{t('playground.resultFailure', { code: rcodeName(message.rcode) })}</p>
       ) : (
-        <Checked check={check} />
+        <Checked check={check} isChanged={isChanged} />
       )}
-      {!arrived.asked.dnssecOk ? <p>{t('playground.noDo')}</p> : null}
+      {dnssecOk ? null : <p>{t('playground.noDo')}</p>}
       {zone === null ? null : (
-        <Keys keys={keys} zone={zone} trustedDs={trustedDs} onTrustedDs={onTrustedDs} />
+        <Keys examined={examined} zone={zone} trustedDs={trustedDs} onTrustedDs={onTrustedDs} />
       )}
     </section>
   );
 }
 
-function Checked({ check: { result, signatures, faults } }: { check: AnswerCheck }) {
+interface CheckedProps {
+  readonly check: AnswerCheck;
+  readonly isChanged: boolean;
+}
+
+function Checked({ check: { result, signatures, faults }, isChanged }: CheckedProps) {
+  const text = result === 'not_valid' && isChanged ? 'playground.resultChanged' : RESULTS[result];
   return (
     <>
-      <p role="status">{t(RESULTS[result])}</p>
+      <p>{t(text)}</p>
       {faults.map((fault) => (
         <p key={fault}>
           <Badge text={t('playground.notValid')} tone="bad" /> {t(FAULTS[fault])}
@@ -92,10 +107,10 @@ function Checked({ check: { result, signatures, faults } }: { check: AnswerCheck
   );
 }
 
-function SignatureList({ signatures }: { signatures: readonly SignatureCheck[] }) {
+function SignatureList({ signatures }: { readonly signatures: readonly SignatureCheck[] }) {
   if (signatures.length === 0) return null;
   return (
-    <ul class="plain-list">
+    <ul class="signature-list">
       {signatures.map(({ record, rrsig, isValid, reason }) => (
         <li key={record.from}>
           {reason === 'unsupported' ? (
@@ -105,14 +120,19 @@ function SignatureList({ signatures }: { signatures: readonly SignatureCheck[] }
               text={t(isValid ? 'playground.valid' : 'playground.notValid')}
               tone={isValid ? 'good' : 'bad'}
             />
-          )}{' '}
-          {t('playground.signature', {
-            algorithm: algorithmName(rrsig.algorithm),
-            type: typeName(rrsig.covered),
-            tag: rrsig.keyTag,
-            until: dateTime(rrsig.expiration * 1000),
-          })}{' '}
-          <span class="dim">{t(REASONS[reason])}</span>
+          )}
+          <span>
+            {t('playground.signature', {
+              algorithm: shortAlgorithm(rrsig.algorithm),
+              type: typeName(rrsig.covered),
+              tag: rrsig.keyTag,
+            })}{' '}
+            <span class="dim">
+              {isValid
+                ? t('playground.signedUntil', { until: date(rrsig.expiration * 1000) })
+                : t(REASONS[reason])}
+            </span>
+          </span>
         </li>
       ))}
     </ul>
@@ -120,13 +140,14 @@ function SignatureList({ signatures }: { signatures: readonly SignatureCheck[] }
 }
 
 interface KeysProps {
-  readonly keys: KeysCheck | null;
+  readonly examined: Examined;
   readonly zone: string;
   readonly trustedDs: string;
   readonly onTrustedDs: (text: string) => void;
 }
 
-function Keys({ keys, zone, trustedDs, onTrustedDs }: KeysProps) {
+function Keys({ examined: { keys, keysFailure }, zone, trustedDs, onTrustedDs }: KeysProps) {
+  if (keysFailure !== null) return <p>{t('playground.keysFailed', { zone, code: keysFailure })}</p>;
   if (keys === null) {
     return (
       <p>
@@ -145,26 +166,28 @@ function Keys({ keys, zone, trustedDs, onTrustedDs }: KeysProps) {
           <Badge text={t('playground.notValid')} tone="bad" /> {t('playground.keysBad')}
         </p>
       ) : null}
-      <CodeBlock code={keys.ds.map(({ text }) => text).join('\n')} label="DS" language="text" />
-      <p class="field-help">{t('playground.dsHelp')}</p>
       <details>
         <summary>{t('playground.trust')}</summary>
-        <TextArea
-          label={t('playground.trustedDs')}
-          value={trustedDs}
-          onInput={onTrustedDs}
-          rows={2}
-          isCode
-          help={t('playground.trustHelp')}
-        />
-        {keys.isAnchored === null ? null : (
-          <p role="status">
-            <Badge
-              text={t(keys.isAnchored ? 'playground.anchored' : 'playground.notAnchored')}
-              tone={keys.isAnchored ? 'good' : 'bad'}
-            />
-          </p>
-        )}
+        <div class="stack">
+          <CodeBlock code={keys.ds.map(({ text }) => text).join('\n')} label="DS" language="text" />
+          <p class="field-help">{t('playground.dsHelp')}</p>
+          <TextArea
+            label={t('playground.trustedDs')}
+            value={trustedDs}
+            onInput={onTrustedDs}
+            rows={2}
+            isCode
+            help={t('playground.trustHelp')}
+          />
+          {keys.isAnchored === null ? null : (
+            <p role="status">
+              <Badge
+                text={t(keys.isAnchored ? 'playground.anchored' : 'playground.notAnchored')}
+                tone={keys.isAnchored ? 'good' : 'bad'}
+              />
+            </p>
+          )}
+        </div>
       </details>
     </>
   );
