@@ -79,7 +79,7 @@ class Renderer {
         return '<hr>\n';
       case 'text':
         this.#index(plain(insideOf(token)));
-        return this.#inline(token.tokens ?? [token]);
+        return this.#inline((token as Tokens.Text).tokens ?? [token]);
       // HTML in documents is comments only.
       case 'html':
       case 'space':

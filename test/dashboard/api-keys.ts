@@ -82,6 +82,7 @@ browserTest('API keys', (get) => {
     await axe('a refused key');
     assert.equal((await form.getByRole('textbox', { name: 'Name' }).inputValue()).length, 101);
     await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Discard' }).click();
     await form.waitFor({ state: 'detached' });
   });
 

@@ -58,6 +58,7 @@ browserTest('records', (get) => {
     await axe('faults of a record');
     await key.fill('greeting.acme.v1');
     await dialog.getByRole('textbox', { name: 'Data' }).fill(CANARY);
+    await dialog.getByText(/^More/).click();
     await dialog.getByRole('combobox', { name: 'Type' }).fill('text/html');
     await dialog.getByRole('button', { name: 'Save' }).click();
     await dialog.getByRole('alert').getByText('Key has already been taken').waitFor();
@@ -72,6 +73,7 @@ browserTest('records', (get) => {
     const dialog = page.getByRole('dialog', { name: 'New record' });
     await dialog.getByRole('textbox', { name: 'Key' }).fill('plain.acme.v1');
     await dialog.getByRole('textbox', { name: 'Data' }).fill('a;d=b\n');
+    await dialog.getByText(/^More/).click();
     await dialog.getByRole('combobox', { name: 'In DNS answers as' }).selectOption('Plain text');
     await dialog.getByText('Plain text cannot have line ends').waitFor();
     await axe('fault of plain text');
@@ -101,6 +103,7 @@ browserTest('records', (get) => {
     await dialog.getByRole('button', { name: 'Base64', exact: true }).click();
     assert.match(await dialog.getByRole('textbox', { name: 'Data' }).inputValue(), /^[A-Za-z0-9+/]+=*$/);
     await dialog.getByRole('button', { name: 'JSON', exact: true }).click();
+    await dialog.getByText(/^More/).click();
     await dialog.getByRole('combobox', { name: 'Expires' }).selectOption('in');
     await dialog.getByRole('textbox', { name: 'How many' }).fill('3');
     await dialog.getByRole('button', { name: 'Save' }).click();
@@ -172,6 +175,7 @@ browserTest('records', (get) => {
       await tab.getByRole('textbox', { name: 'Data' }).waitFor();
     }
     await other.getByRole('textbox', { name: 'Data' }).fill('theirs');
+    await other.getByRole('dialog').getByText(/^More/).click();
     await other.getByRole('textbox', { name: /^Hint/ }).fill('60');
     await other.getByRole('button', { name: 'Save' }).click();
     await row(other, 'greeting.acme.v1').getByText('60', { exact: true }).waitFor();

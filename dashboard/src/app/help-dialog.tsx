@@ -1,4 +1,5 @@
 import { t } from '../text/text.ts';
+import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { activeShortcuts, areShortcutsOn } from './shortcuts.ts';
 
@@ -26,6 +27,11 @@ export function HelpDialog({ onClose }: { readonly onClose: () => void }) {
           </div>
         ))}
       </dl>
+      <div class="actions">
+        <Button hasFocus onClick={onClose}>
+          {t('ui.close')}
+        </Button>
+      </div>
     </Dialog>
   );
 }

@@ -58,7 +58,7 @@ export function Palette({ onClose, onHelp }: PaletteProps) {
         aria-autocomplete="list"
         autoComplete="off"
         spellcheck={false}
-        ref={focusOnce}
+        autofocus
         value={query}
         onInput={(event) => setQuery(event.currentTarget.value)}
         onKeyDown={onKeyDown}
@@ -83,10 +83,6 @@ export function Palette({ onClose, onHelp }: PaletteProps) {
       </p>
     </Dialog>
   );
-}
-
-function focusOnce(element: HTMLInputElement | null): void {
-  element?.focus();
 }
 
 function useItems(onHelp: () => void): readonly Item[] {

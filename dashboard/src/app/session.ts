@@ -1,6 +1,7 @@
 /** Who is signed in. */
 import { signal } from '@preact/signals';
 import { ApiError, type UserResource } from '../../../sdk/src/uqrp-sdk.ts';
+import { forgetDrafts } from '../data/drafts.ts';
 import { forgetResources, refetchAll, restRetriesWhile } from '../data/resource.ts';
 import { forgetUndo } from '../ui/toast.tsx';
 import { api, whenSessionIsLost } from './client.ts';
@@ -100,6 +101,7 @@ function signedInHere(user: UserResource): void {
 function forgetAll(): void {
   forgetResources();
   forgetUndo();
+  forgetDrafts();
 }
 
 /** Ends the session here and on the server. */

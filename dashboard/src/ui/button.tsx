@@ -16,8 +16,8 @@ export interface ButtonProps {
   readonly title?: string;
   /** For toggles. */
   readonly isPressed?: boolean;
-  /** Of an element that this button opens with `popover`. */
-  readonly opens?: string;
+  /** Takes the focus when it appears, or when its dialog opens. */
+  readonly hasFocus?: boolean;
 }
 
 /** A button. A promise from `onClick` is not awaited: show its progress with `isBusy`. */
@@ -32,7 +32,7 @@ export function Button(props: ButtonProps) {
       aria-label={props.label}
       aria-pressed={props.isPressed}
       title={props.title}
-      popovertarget={props.opens}
+      autofocus={props.hasFocus === true}
       onClick={(event) => {
         if (isBusy) event.preventDefault();
         else onClick?.(event);

@@ -1,10 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { useAction } from '../data/use-action.ts';
 import { t } from '../text/text.ts';
-import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
-import { ErrorNote } from './error-note.tsx';
+import { DialogForm } from './dialog-form.tsx';
 import { TextField } from './field.tsx';
 
 export interface ConfirmDialogProps {
@@ -22,40 +20,36 @@ export interface ConfirmDialogProps {
   readonly onClose: () => void;
 }
 
-/** Asks before something that cannot be undone. */
+/** Asks before something that cannot be undone. The focus is on the button that does nothing, or in the field of the word. */
 export function ConfirmDialog(props: ConfirmDialogProps) {
   const { title, children, confirm = t('ui.delete'), tone = 'danger', typed, onConfirm, onClose } = props;
   const [text, setText] = useState('');
-  const { isBusy, error, run } = useAction();
+  const isRight = typed === undefined || typed === text;
   const act = async (): Promise<void> => {
     await onConfirm();
     onClose();
   };
   return (
     <Dialog title={title} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          run(act);
-        }}
+      <DialogForm
+        submit={confirm}
+        tone={tone}
+        isDisabled={!isRight}
+        isCancelFirst={typed === undefined}
+        onSubmit={() => (isRight ? act() : null)}
+        hasOwnChecks
       >
         <div class="prose">{children}</div>
         {typed === undefined ? null : (
-          <TextField label={t('ui.typeToConfirm', { word: typed })} value={text} onInput={setText} isCode />
+          <TextField
+            label={t('ui.typeToConfirm', { word: typed })}
+            value={text}
+            onInput={setText}
+            isCode
+            hasFocus
+          />
         )}
-        {error === undefined ? null : <ErrorNote error={error} />}
-        <div class="actions">
-          <Button onClick={onClose}>{t('ui.cancel')}</Button>
-          <Button
-            type="submit"
-            tone={tone}
-            isBusy={isBusy}
-            isDisabled={typed !== undefined && typed !== text}
-          >
-            {confirm}
-          </Button>
-        </div>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }

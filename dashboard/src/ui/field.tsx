@@ -17,7 +17,7 @@ interface TextProps extends CommonProps {
   readonly isRequired?: boolean;
   readonly placeholder?: string;
   readonly maxLength?: number;
-  /** Takes the focus when it appears. */
+  /** Takes the focus when it appears, or when its dialog opens. */
   readonly hasFocus?: boolean;
   /** For names, keys and data: fixed width, no spelling. */
   readonly isCode?: boolean;
@@ -85,6 +85,8 @@ function inputAttributes(id: string, props: TextProps) {
     maxLength: props.maxLength,
     class: props.isCode ? 'code' : '',
     spellcheck: props.isCode ? false : undefined,
+    // An input in a dialog that is not open yet cannot have the focus: `showModal` gives it.
+    autofocus: props.hasFocus === true,
     autocapitalize: props.isCode ? ('off' as const) : undefined,
     'aria-invalid': props.error ? true : undefined,
     'aria-describedby': describedBy(id, props),

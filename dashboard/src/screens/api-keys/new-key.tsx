@@ -1,15 +1,15 @@
 import { useRef, useState } from 'preact/hooks';
 import type { ApiOperation, CreatedApiKey, NewApiKey } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
+import { useDraft } from '../../data/drafts.ts';
 import { createRepeatKeys } from '../../data/repeat-key.ts';
 import { invalidate, useResource } from '../../data/resource.ts';
-import { useAction } from '../../data/use-action.ts';
 import { t } from '../../text/text.ts';
-import { Button } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/code-block.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { ErrorNote } from '../../ui/error-note.tsx';
-import { Checkbox, Select, TextField } from '../../ui/field.tsx';
+import { DialogForm } from '../../ui/dialog-form.tsx';
+import { Select, TextField } from '../../ui/field.tsx';
+import { NamePicker } from '../../ui/name-picker.tsx';
 import { SecretDialog } from '../../ui/secret-dialog.tsx';
 import { endAfter, keyCommand, keyWords } from './key-words.ts';
 
@@ -36,6 +36,13 @@ type Choice = keyof typeof OPERATIONS;
 const DAYS = { never: null, '30': 30, '90': 90, '365': 365 } as const;
 type End = keyof typeof DAYS;
 
+interface KeyDraft {
+  readonly name: string;
+  readonly choice: Choice;
+  readonly only: ReadonlySet<string>;
+  readonly end: End;
+}
+
 interface KeyFormProps {
   readonly onMade: (key: CreatedApiKey) => void;
   readonly onClose: () => void;
@@ -43,11 +50,9 @@ interface KeyFormProps {
 
 function KeyForm({ onMade, onClose }: KeyFormProps) {
   const namespaces = useResource('namespaces', (signal) => api.namespaces.list({ signal }));
-  const [name, setName] = useState('');
-  const [choice, setChoice] = useState<Choice>('both');
-  const [only, setOnly] = useState<ReadonlySet<string>>(new Set());
-  const [end, setEnd] = useState<End>('never');
-  const { isBusy, error, run } = useAction();
+  const draft = useDraft<KeyDraft>('api-key', { name: '', choice: 'both', only: new Set(), end: 'never' });
+  const { name, choice, only, end } = draft.value;
+  const [isBusy, setBusy] = useState(false);
   const keys = useRef(createRepeatKeys());
   const scopes = { operations: OPERATIONS[choice], namespaces: [...only] };
   const create = async (): Promise<void> => {
@@ -59,16 +64,11 @@ function KeyForm({ onMade, onClose }: KeyFormProps) {
   };
   return (
     <Dialog title={t('apiKeys.new')} canClose={!isBusy} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          run(create);
-        }}
-      >
+      <DialogForm submit={t('apiKeys.create')} draft={draft} onBusy={setBusy} onSubmit={create}>
         <TextField
           label={t('apiKeys.name')}
           value={name}
-          onInput={setName}
+          onInput={(typed) => draft.change({ name: typed })}
           help={t('apiKeys.nameHelp')}
           isRequired
           hasFocus
@@ -81,22 +81,15 @@ function KeyForm({ onMade, onClose }: KeyFormProps) {
             { value: 'read', text: t('apiKeys.read') },
             { value: 'write', text: t('apiKeys.write') },
           ]}
-          onChange={setChoice}
+          onChange={(chosen) => draft.change({ choice: chosen })}
         />
-        {(namespaces.value ?? []).length === 0 ? null : (
-          <fieldset class="ticks">
-            <legend>{t('apiKeys.namespaces')}</legend>
-            <p class="field-help">{t('apiKeys.namespacesHelp')}</p>
-            {(namespaces.value ?? []).map((one) => (
-              <Checkbox
-                key={one.name}
-                label={one.name}
-                isChecked={only.has(one.name)}
-                onChange={(isChecked) => setOnly(withMember(only, one.name, isChecked))}
-              />
-            ))}
-          </fieldset>
-        )}
+        <NamePicker
+          label={t('apiKeys.namespaces')}
+          help={t('apiKeys.namespacesHelp')}
+          names={(namespaces.value ?? []).map((one) => one.name)}
+          chosen={only}
+          onChange={(chosen) => draft.change({ only: chosen })}
+        />
         <Select<End>
           label={t('apiKeys.ends')}
           value={end}
@@ -106,23 +99,14 @@ function KeyForm({ onMade, onClose }: KeyFormProps) {
             { value: '90', text: t('apiKeys.days', { days: 90 }) },
             { value: '365', text: t('apiKeys.days', { days: 365 }) },
           ]}
-          onChange={setEnd}
+          onChange={(chosen) => draft.change({ end: chosen })}
         />
         <div class="note" role="status">
           {keyWords(scopes).map((sentence) => (
             <p key={sentence}>{sentence}</p>
           ))}
         </div>
-        {error === undefined ? null : <ErrorNote error={error} />}
-        <div class="actions">
-          <Button isDisabled={isBusy} onClick={onClose}>
-            {t('ui.cancel')}
-          </Button>
-          <Button type="submit" tone="primary" isBusy={isBusy}>
-            {t('apiKeys.create')}
-          </Button>
-        </div>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }
@@ -131,11 +115,4 @@ function KeyForm({ onMade, onClose }: KeyFormProps) {
 function nextHour(): number {
   const hour = 3_600_000;
   return Math.ceil(Date.now() / hour) * hour;
-}
-
-function withMember(set: ReadonlySet<string>, member: string, isIn: boolean): ReadonlySet<string> {
-  const next = new Set(set);
-  if (isIn) next.add(member);
-  else next.delete(member);
-  return next;
 }

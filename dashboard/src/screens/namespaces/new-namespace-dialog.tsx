@@ -2,12 +2,11 @@ import { useState } from 'preact/hooks';
 import type { NamespaceResource } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
 import { useMeta } from '../../app/meta.ts';
+import { useDraft } from '../../data/drafts.ts';
 import { invalidate } from '../../data/resource.ts';
-import { useAction } from '../../data/use-action.ts';
 import { t } from '../../text/text.ts';
-import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { ErrorNote } from '../../ui/error-note.tsx';
+import { DialogForm } from '../../ui/dialog-form.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { type NameFault, nameFault } from './name-rules.ts';
 
@@ -19,9 +18,9 @@ export interface NewNamespaceDialogProps {
 /** Makes a namespace. The rules of its name are checked as it is typed. */
 export function NewNamespaceDialog({ onCreated, onClose }: NewNamespaceDialogProps) {
   const { value: meta } = useMeta();
-  const [name, setName] = useState('');
+  const draft = useDraft('namespace', { name: '' });
+  const { name } = draft.value;
   const [wasTried, setTried] = useState(false);
-  const { isBusy, error, run } = useAction();
   const limits = meta?.limits ?? {};
   const fault = nameFault(name, limits);
   // A short name is not wrong while it is being typed.
@@ -33,32 +32,26 @@ export function NewNamespaceDialog({ onCreated, onClose }: NewNamespaceDialogPro
   };
   return (
     <Dialog title={t('namespaces.new')} onClose={onClose}>
-      <form
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
+      <DialogForm
+        submit={t('namespaces.create')}
+        draft={draft}
+        onSubmit={() => {
           setTried(true);
-          if (fault === null) run(create);
+          return fault === null ? create() : null;
         }}
+        hasOwnChecks
       >
         <TextField
           label={t('namespaces.name')}
           value={name}
-          onInput={setName}
+          onInput={(typed) => draft.change({ name: typed })}
           error={isShown ? faultText(fault, limits) : null}
           help={t('namespaces.nameHelp')}
           isRequired
           isCode
           hasFocus
         />
-        {error === undefined ? null : <ErrorNote error={error} />}
-        <div class="actions">
-          <Button onClick={onClose}>{t('ui.cancel')}</Button>
-          <Button type="submit" tone="primary" isBusy={isBusy}>
-            {t('namespaces.create')}
-          </Button>
-        </div>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }

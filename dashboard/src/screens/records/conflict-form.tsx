@@ -1,10 +1,8 @@
 import { useState } from 'preact/hooks';
 import { bytesOf } from '../../../../sdk/src/uqrp-sdk.ts';
-import { useAction } from '../../data/use-action.ts';
 import { dateTime } from '../../format/format.ts';
 import { t } from '../../text/text.ts';
-import { Button } from '../../ui/button.tsx';
-import { ErrorNote } from '../../ui/error-note.tsx';
+import { DialogForm } from '../../ui/dialog-form.tsx';
 import { utf8 } from './payload.ts';
 import { differences, type Editable, type EditableField, merged, type Side } from './three-way.ts';
 
@@ -14,21 +12,20 @@ export interface ConflictFormProps {
   readonly mine: Editable;
   /** What is stored now. */
   readonly theirs: Editable;
-  readonly onSave: (merged: Editable) => Promise<void>;
+  readonly onSave: (merged: Editable) => Promise<unknown>;
   readonly onBack: () => void;
 }
 
 /** Somebody else saved first: what each changed, side by side, and a choice where both changed the same field. */
 export function ConflictForm({ base, mine, theirs, onSave, onBack }: ConflictFormProps) {
   const [choices, setChoices] = useState<ReadonlyMap<EditableField, Side>>(new Map());
-  const { isBusy, error, run } = useAction();
   const found = differences(base, mine, theirs);
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        run(() => onSave(merged(base, mine, theirs, choices)));
-      }}
+    <DialogForm
+      submit={t('records.saveMerged')}
+      cancel={t('records.keepEditing')}
+      onCancel={onBack}
+      onSubmit={() => onSave(merged(base, mine, theirs, choices))}
     >
       <p role="alert" class="note warn">
         {t('records.conflict')}
@@ -73,14 +70,7 @@ export function ConflictForm({ base, mine, theirs, onSave, onBack }: ConflictFor
           </tbody>
         </table>
       </div>
-      {error === undefined ? null : <ErrorNote error={error} />}
-      <div class="actions">
-        <Button onClick={onBack}>{t('records.keepEditing')}</Button>
-        <Button type="submit" tone="primary" isBusy={isBusy}>
-          {t('records.saveMerged')}
-        </Button>
-      </div>
-    </form>
+    </DialogForm>
   );
 }
 

@@ -1,15 +1,19 @@
-import { useState } from 'preact/hooks';
 import type { Meta, NewRecord } from '../../../../sdk/src/uqrp-sdk.ts';
-import { useAction } from '../../data/use-action.ts';
+import { useDraft } from '../../data/drafts.ts';
 import { t } from '../../text/text.ts';
-import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { ErrorNote } from '../../ui/error-note.tsx';
+import { DialogForm } from '../../ui/dialog-form.tsx';
 import { Select, TextField } from '../../ui/field.tsx';
 import { limitsOf } from './record-rules.ts';
 
 type Choice = 'keep' | 'never' | 'hours' | 'days';
 const SECONDS = { hours: 3600, days: 86_400 } as const;
+
+interface LifetimeDraft {
+  readonly ttl: string;
+  readonly expiry: Choice;
+  readonly amount: string;
+}
 
 export interface LifetimeDialogProps {
   readonly meta: Meta;
@@ -20,10 +24,8 @@ export interface LifetimeDialogProps {
 
 /** Asks for a hint and a lifetime that many records shall have. */
 export function LifetimeDialog({ meta, onChosen, onClose }: LifetimeDialogProps) {
-  const [ttl, setTtl] = useState('');
-  const [expiry, setExpiry] = useState<Choice>('keep');
-  const [amount, setAmount] = useState('1');
-  const { isBusy, error, run } = useAction();
+  const draft = useDraft<LifetimeDraft>(null, { ttl: '', expiry: 'keep', amount: '1' });
+  const { ttl, expiry, amount } = draft.value;
   const limit = limitsOf(meta.limits).ttl;
   const isTtlGood = ttl === '' || (/^[0-9]{1,10}$/.test(ttl) && Number(ttl) <= limit);
   const isAmountGood = /^[1-9][0-9]{0,5}$/.test(amount);
@@ -39,19 +41,20 @@ export function LifetimeDialog({ meta, onChosen, onClose }: LifetimeDialogProps)
   };
   return (
     <Dialog title={t('records.setLifetime')} onClose={onClose}>
-      <form
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (isGood) run(choose);
-        }}
+      <DialogForm
+        submit={t('records.next')}
+        draft={draft}
+        isDisabled={isNothing}
+        onSubmit={() => (isGood ? choose() : null)}
+        hasOwnChecks
       >
         <TextField
           label={t('records.ttl')}
           value={ttl}
-          onInput={setTtl}
+          onInput={(typed) => draft.change({ ttl: typed })}
           inputMode="numeric"
           help={t('records.ttlKeep')}
+          hasFocus
           error={isTtlGood ? null : t('records.faultFilter')}
         />
         <Select<Choice>
@@ -63,25 +66,18 @@ export function LifetimeDialog({ meta, onChosen, onClose }: LifetimeDialogProps)
             { value: 'hours', text: t('records.hours') },
             { value: 'days', text: t('records.days') },
           ]}
-          onChange={setExpiry}
+          onChange={(chosen) => draft.change({ expiry: chosen })}
         />
         {isTimed ? (
           <TextField
             label={t('records.amount')}
             value={amount}
-            onInput={setAmount}
+            onInput={(typed) => draft.change({ amount: typed })}
             inputMode="numeric"
             error={isAmountGood ? null : t('records.faultFilter')}
           />
         ) : null}
-        {error === undefined ? null : <ErrorNote error={error} />}
-        <div class="actions">
-          <Button onClick={onClose}>{t('ui.cancel')}</Button>
-          <Button type="submit" tone="primary" isBusy={isBusy} isDisabled={isNothing}>
-            {t('records.next')}
-          </Button>
-        </div>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }

@@ -1,8 +1,13 @@
 import { useRef, useState } from 'preact/hooks';
-import type { Meta, TaggedRecord } from '../../../../sdk/src/uqrp-sdk.ts';
+import { ApiError, type Meta, type TaggedRecord } from '../../../../sdk/src/uqrp-sdk.ts';
 import { foldCase } from '../../../../src/protocol/names/labels.ts';
+import { api } from '../../app/client.ts';
+import { setQuery } from '../../app/router.ts';
+import { useAction } from '../../data/use-action.ts';
 import { t } from '../../text/text.ts';
+import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { ErrorNote } from '../../ui/error-note.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { ConflictForm } from './conflict-form.tsx';
 import { draftOf, newDraft } from './record-draft.ts';
@@ -25,23 +30,90 @@ export interface NewRecordDialogProps extends CommonProps {
 /** Makes a record. */
 export function NewRecordDialog({ meta, namespaces, namespace, onSaved, onClose }: NewRecordDialogProps) {
   const [initial] = useState(() => newDraft(namespace, meta.limits.ttl_seconds_default ?? 300));
+  const [conflict, setConflict] = useState<Conflict | null>(null);
   // The same input keeps its key, so that a second try after a lost answer makes no second record.
   const sent = useRef({ input: '', key: '' });
   return (
     <Dialog title={t('records.new')} onClose={onClose} isWide>
-      <RecordForm
-        meta={meta}
-        initial={initial}
-        isNew
-        namespaces={namespaces}
-        onCancel={onClose}
-        onSave={async (read, key) => {
-          const input = JSON.stringify([key, read.fields]);
-          if (sent.current.input !== input) sent.current = { input, key: crypto.randomUUID() };
-          onSaved(await createRecord(foldCase(key), read.fields, sent.current.key));
-        }}
-      />
+      <div hidden={conflict !== null}>
+        <RecordForm
+          meta={meta}
+          initial={initial}
+          isNew
+          namespaces={namespaces}
+          name="record"
+          help={(error, { fields }, key) =>
+            isTaken(error) ? (
+              <Taken
+                recordKey={foldCase(key)}
+                onOpen={(id) => {
+                  onClose();
+                  setQuery({ record: id }, {});
+                }}
+                onCompare={(theirs) => setConflict({ mine: fields, theirs })}
+              />
+            ) : null
+          }
+          onSave={async (read, key) => {
+            const input = JSON.stringify([key, read.fields]);
+            if (sent.current.input !== input) sent.current = { input, key: crypto.randomUUID() };
+            onSaved(await createRecord(foldCase(key), read.fields, sent.current.key));
+          }}
+        />
+      </div>
+      {conflict === null ? null : (
+        <ConflictForm
+          base={editable(conflict.theirs)}
+          mine={conflict.mine}
+          theirs={editable(conflict.theirs)}
+          onBack={() => setConflict(null)}
+          onSave={async (merged) => {
+            const result = await saveEdit(conflict.theirs, merged);
+            if (result.kind === 'saved') onSaved(result.saved);
+            else if (result.kind === 'conflict') setConflict({ mine: merged, theirs: result.theirs });
+            else {
+              toast(t('records.unchanged'));
+              onClose();
+            }
+          }}
+        />
+      )}
     </Dialog>
+  );
+}
+
+function isTaken(error: unknown): boolean {
+  return (
+    error instanceof ApiError && error.messages.some((message) => /^Key has already been taken/.test(message))
+  );
+}
+
+interface TakenProps {
+  readonly recordKey: string;
+  readonly onOpen: (id: string) => void;
+  readonly onCompare: (theirs: TaggedRecord) => void;
+}
+
+/** Ways on from a key that is taken. */
+function Taken({ recordKey, onOpen, onCompare }: TakenProps) {
+  const { isBusy, error, run } = useAction();
+  const withStored = (then: (record: TaggedRecord) => void): void =>
+    run(async () => {
+      const { items } = await api.records.list({ key: recordKey }, { limit: 1 }).page();
+      const found = items.find(({ key }) => key === recordKey);
+      if (found === undefined) throw new Error(t('records.takenGone'));
+      then(await api.records.get(found.id));
+    });
+  return (
+    <div class="actions">
+      <Button isBusy={isBusy} onClick={() => withStored(({ id }) => onOpen(id))}>
+        {t('records.openIt')}
+      </Button>
+      <Button isBusy={isBusy} onClick={() => withStored(onCompare)}>
+        {t('records.replace')}
+      </Button>
+      {error === undefined ? null : <ErrorNote error={error} />}
+    </div>
   );
 }
 
@@ -63,14 +135,18 @@ export function EditRecordDialog(props: EditRecordDialogProps) {
   const [initial] = useState(() => draftOf({ ...editable(record), key: record.key }));
   const [base, setBase] = useState(record);
   const [conflict, setConflict] = useState<Conflict | null>(null);
-  const save = async (seen: TaggedRecord, mine: Editable): Promise<void> => {
+  const save = async (seen: TaggedRecord, mine: Editable): Promise<unknown> => {
     const result = await saveEdit(seen, mine);
-    if (result.kind === 'conflict') setConflict({ mine, theirs: result.theirs });
-    else if (result.kind === 'saved') onSaved(result.saved);
+    if (result.kind === 'conflict') {
+      setConflict({ mine, theirs: result.theirs });
+      return 'kept';
+    }
+    if (result.kind === 'saved') onSaved(result.saved);
     else {
       toast(t('records.unchanged'));
       onClose();
     }
+    return null;
   };
   return (
     <Dialog title={t('records.editThis', { key: record.key })} onClose={onClose} isWide>
@@ -83,7 +159,7 @@ export function EditRecordDialog(props: EditRecordDialogProps) {
           initial={initial}
           isNew={false}
           namespaces={namespaces}
-          onCancel={onClose}
+          name={`record ${record.id}`}
           onSave={async ({ fields }) => await save(base, keepMilliseconds(fields, editable(record)))}
         />
       </div>

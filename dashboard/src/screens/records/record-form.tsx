@@ -1,10 +1,9 @@
-import { useEffect, useState } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
 import type { Meta } from '../../../../sdk/src/uqrp-sdk.ts';
-import { askBeforeLeaving } from '../../app/router.ts';
-import { useAction } from '../../data/use-action.ts';
+import { useDraft } from '../../data/drafts.ts';
 import { t } from '../../text/text.ts';
-import { Button } from '../../ui/button.tsx';
-import { ErrorNote } from '../../ui/error-note.tsx';
+import { DialogForm } from '../../ui/dialog-form.tsx';
 import { Select, TextField } from '../../ui/field.tsx';
 import { DataField } from './data-field.tsx';
 import { EncryptionPart } from './encryption-part.tsx';
@@ -23,21 +22,20 @@ export interface RecordFormProps {
   readonly isNew: boolean;
   /** Names of the user's namespaces. */
   readonly namespaces: readonly string[];
-  /** Saves what was typed. A rejection is shown; the form stays. */
-  readonly onSave: (read: ReadDraft, key: string) => Promise<void>;
-  readonly onCancel: () => void;
+  /** Under it what was typed is kept when the form goes without a save. */
+  readonly name: string;
+  /** Saves what was typed. A rejection is shown; the form stays. `kept`: it is not saved yet. */
+  readonly onSave: (read: ReadDraft, key: string) => Promise<unknown>;
+  /** What can be done about a rejection. */
+  readonly help?: (error: unknown, read: ReadDraft, key: string) => ComponentChildren;
 }
 
 /** Key, data, type, hint and lifetime of a record. */
-export function RecordForm({ meta, initial, isNew, namespaces, onSave, onCancel }: RecordFormProps) {
-  const [draft, setDraft] = useState(initial);
+export function RecordForm({ meta, initial, isNew, namespaces, name, onSave, help }: RecordFormProps) {
+  // What is to be encrypted must not come back as a draft that is saved as it is.
+  const kept = useDraft(name, initial, ({ seal }) => seal === null);
+  const { value: draft, set: setDraft } = kept;
   const [wasTried, setTried] = useState(false);
-  const { isBusy, error, run } = useAction();
-  const isDirty = draft !== initial;
-  useEffect(() => {
-    if (!isDirty) return;
-    return askBeforeLeaving(() => confirm(t('ui.unsaved')));
-  }, [isDirty]);
   const limits = limitsOf(meta.limits);
   const read = readDraft(draft, limits, Date.now());
   const shownFaults = read.faults.filter(({ field }) => wasTried || wasTouched(field, draft, initial));
@@ -45,17 +43,30 @@ export function RecordForm({ meta, initial, isNew, namespaces, onSave, onCancel 
     const found = shownFaults.find((fault) => fault.field === field);
     return found === undefined ? null : faultText(found.reason, limits);
   };
-  const change = (parts: Partial<Draft>): void => setDraft({ ...draft, ...parts });
+  const { change } = kept;
+  const isFolded = MORE.every((field) => faultOf(field) === null);
   return (
-    <form
-      noValidate
-      class="record-form"
-      onSubmit={(event) => {
-        event.preventDefault();
+    <DialogForm
+      submit={t('records.save')}
+      draft={kept}
+      hasOwnChecks
+      onSubmit={() => {
         setTried(true);
-        if (read.faults.length > 0) return;
-        run(async () => onSave((await draft.seal?.(draft.key, read)) ?? read, draft.key));
+        if (read.faults.length > 0) return null;
+        return (async () => onSave((await draft.seal?.(draft.key, read)) ?? read, draft.key))();
       }}
+      {...(help !== undefined && { help: (error: unknown) => help(error, read, draft.key) })}
+      note={
+        wasTried && read.faults.length > 0 ? (
+          <div role="alert" class="note bad">
+            <ul>
+              {read.faults.map(({ reason }) => (
+                <li key={reason}>{faultText(reason, limits)}</li>
+              ))}
+            </ul>
+          </div>
+        ) : null
+      }
     >
       <TextField
         label={t('records.key')}
@@ -82,56 +93,59 @@ export function RecordForm({ meta, initial, isNew, namespaces, onSave, onCancel 
         hasFocus={!isNew}
         onChange={setDraft}
       />
-      <TextField
-        label={t('records.type')}
-        value={draft.contentType}
-        onInput={(contentType) => change({ contentType })}
-        error={faultOf('content_type')}
-        options={Object.keys(meta.content_formats)}
-        isCode
-      />
-      <Select<Draft['encoding']>
-        label={t('records.encoding')}
-        value={draft.encoding}
-        options={[
-          { value: 'b64', text: t('records.mode_base64') },
-          { value: 'plain', text: t('records.plain') },
-        ]}
-        onChange={(encoding) => change({ encoding })}
-      />
-      <TextField
-        label={t('records.ttl')}
-        value={draft.ttl}
-        onInput={(ttl) => change({ ttl })}
-        error={faultOf('ttl_seconds')}
-        help={t('records.ttlHelp')}
-        inputMode="numeric"
-      />
-      <Expiry draft={draft} error={faultOf('expires')} onChange={change} />
+      <details class="more-fields" open={isFolded ? undefined : true}>
+        <summary>
+          {t('records.moreFields')} <span class="dim">{moreText(draft)}</span>
+        </summary>
+        <div class="stack">
+          <TextField
+            label={t('records.type')}
+            value={draft.contentType}
+            onInput={(contentType) => change({ contentType })}
+            error={faultOf('content_type')}
+            options={Object.keys(meta.content_formats)}
+            isCode
+          />
+          <Select<Draft['encoding']>
+            label={t('records.encoding')}
+            value={draft.encoding}
+            options={[
+              { value: 'b64', text: t('records.mode_base64') },
+              { value: 'plain', text: t('records.plain') },
+            ]}
+            onChange={(encoding) => change({ encoding })}
+          />
+          <TextField
+            label={t('records.ttl')}
+            value={draft.ttl}
+            onInput={(ttl) => change({ ttl })}
+            error={faultOf('ttl_seconds')}
+            help={t('records.ttlHelp')}
+            inputMode="numeric"
+          />
+          <Expiry draft={draft} error={faultOf('expires')} onChange={change} />
+        </div>
+      </details>
       <EncryptionPart>
         {({ EncryptionFields }, kit) => (
           <EncryptionFields kit={kit} draft={draft} read={read} onChange={setDraft} />
         )}
       </EncryptionPart>
       {draft.seal === null ? <EnvelopePreview draft={draft} read={read} meta={meta} /> : null}
-      {wasTried && read.faults.length > 0 ? (
-        <div role="alert" class="note bad">
-          <ul>
-            {read.faults.map(({ reason }) => (
-              <li key={reason}>{faultText(reason, limits)}</li>
-            ))}
-          </ul>
-        </div>
-      ) : null}
-      {error === undefined ? null : <ErrorNote error={error} />}
-      <div class="actions">
-        <Button onClick={onCancel}>{t('ui.cancel')}</Button>
-        <Button type="submit" tone="primary" isBusy={isBusy}>
-          {t('records.save')}
-        </Button>
-      </div>
-    </form>
+    </DialogForm>
   );
+}
+
+const MORE = ['content_type', 'ttl_seconds', 'expires'] as const satisfies readonly Fault['field'][];
+
+/** What the folded fields say. */
+function moreText({ contentType, ttl, expiry, amount, unit, at }: Draft): string {
+  const ends = {
+    never: t('records.neverExpires'),
+    in: `${amount} ${t(`records.${unit}`)}`,
+    at: at.replace('T', ' '),
+  };
+  return t('records.moreNow', { type: contentType, ttl, expires: ends[expiry] });
 }
 
 /** Suggestions would make a combobox of the input; a few names do as well. */

@@ -2,12 +2,11 @@ import { useRef, useState } from 'preact/hooks';
 import type { MintedQueryToken, NamespaceResource } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
 import { useMeta } from '../../app/meta.ts';
+import { useDraft } from '../../data/drafts.ts';
 import { createRepeatKeys } from '../../data/repeat-key.ts';
-import { useAction } from '../../data/use-action.ts';
 import { t } from '../../text/text.ts';
-import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { ErrorNote } from '../../ui/error-note.tsx';
+import { DialogForm } from '../../ui/dialog-form.tsx';
 import { TextField } from '../../ui/field.tsx';
 
 export interface MintDialogProps {
@@ -20,10 +19,13 @@ export interface MintDialogProps {
 export function MintDialog({ namespace, onMinted, onClose }: MintDialogProps) {
   const { value: meta } = useMeta();
   const { query_token_days_max: longest = 365, query_token_name: nameMax = 100 } = meta?.limits ?? {};
-  const [name, setName] = useState('');
-  const [days, setDays] = useState(String(meta?.limits.query_token_days_default ?? 30));
+  const draft = useDraft(`token ${namespace.id}`, {
+    name: '',
+    days: String(meta?.limits.query_token_days_default ?? 30),
+  });
+  const { name, days } = draft.value;
   const [wasTried, setTried] = useState(false);
-  const { isBusy, error, run } = useAction();
+  const [isBusy, setBusy] = useState(false);
   const keys = useRef(createRepeatKeys());
   const areDaysGood = /^[0-9]{1,3}$/.test(days) && Number(days) >= 1 && Number(days) <= longest;
   const isNameGood = name.trim() !== '' && Array.from(name).length <= nameMax;
@@ -33,18 +35,20 @@ export function MintDialog({ namespace, onMinted, onClose }: MintDialogProps) {
   };
   return (
     <Dialog title={t('tokens.new')} canClose={!isBusy} onClose={onClose}>
-      <form
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
+      <DialogForm
+        submit={t('tokens.create')}
+        draft={draft}
+        onBusy={setBusy}
+        onSubmit={() => {
           setTried(true);
-          if (areDaysGood && isNameGood) run(mint);
+          return areDaysGood && isNameGood ? mint() : null;
         }}
+        hasOwnChecks
       >
         <TextField
           label={t('tokens.name')}
           value={name}
-          onInput={setName}
+          onInput={(typed) => draft.change({ name: typed })}
           help={t('tokens.nameHelp')}
           error={wasTried && !isNameGood ? t('tokens.faultName', { max: nameMax }) : null}
           isRequired
@@ -56,20 +60,11 @@ export function MintDialog({ namespace, onMinted, onClose }: MintDialogProps) {
           min={1}
           max={longest}
           value={days}
-          onInput={setDays}
+          onInput={(typed) => draft.change({ days: typed })}
           error={areDaysGood ? null : t('tokens.faultDays', { max: longest })}
           isRequired
         />
-        {error === undefined ? null : <ErrorNote error={error} />}
-        <div class="actions">
-          <Button isDisabled={isBusy} onClick={onClose}>
-            {t('ui.cancel')}
-          </Button>
-          <Button type="submit" tone="primary" isBusy={isBusy}>
-            {t('tokens.create')}
-          </Button>
-        </div>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }

@@ -18,15 +18,10 @@ export function NewWebhook({ onClose }: { readonly onClose: () => void }) {
     <Dialog title={t('webhooks.new')} canClose={!isBusy} onClose={onClose}>
       <WebhookForm
         submit={t('webhooks.create')}
-        onCancel={onClose}
+        onBusy={setBusy}
         onSubmit={async (webhook) => {
           // The answer is the only one with the secret: nothing closes the form until it is here.
-          setBusy(true);
-          try {
-            setMade(await api.webhooks.create(webhook, { idempotencyKey: keys.current(webhook) }));
-          } finally {
-            setBusy(false);
-          }
+          setMade(await api.webhooks.create(webhook, { idempotencyKey: keys.current(webhook) }));
           invalidate('webhooks');
           invalidate('usage');
         }}
@@ -43,7 +38,6 @@ export function EditWebhook(props: { readonly webhook: WebhookResource; readonly
       <WebhookForm
         webhook={webhook}
         submit={t('webhooks.save')}
-        onCancel={onClose}
         onSubmit={async ({ name, url, events, scopes }) => {
           const patch = { name, url, events, scopes: { namespaces: scopes?.namespaces ?? [] } };
           setResource(`webhook ${webhook.id}`, await api.webhooks.update(webhook.id, patch));

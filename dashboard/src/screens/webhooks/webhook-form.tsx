@@ -1,13 +1,13 @@
-import { useState } from 'preact/hooks';
 import type { NewWebhook, WebhookEvent, WebhookResource } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
 import { useMeta } from '../../app/meta.ts';
+import { useDraft } from '../../data/drafts.ts';
 import { useResource } from '../../data/resource.ts';
-import { useAction } from '../../data/use-action.ts';
 import { t } from '../../text/text.ts';
-import { Button } from '../../ui/button.tsx';
+import { DialogForm } from '../../ui/dialog-form.tsx';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { Checkbox, TextField } from '../../ui/field.tsx';
+import { NamePicker } from '../../ui/name-picker.tsx';
 
 export interface WebhookFormProps {
   /** The one that is changed. */
@@ -15,19 +15,29 @@ export interface WebhookFormProps {
   /** Text of the button. */
   readonly submit: string;
   readonly onSubmit: (webhook: NewWebhook) => Promise<void>;
-  readonly onCancel: () => void;
+  /** The dialog must stay while the answer is on its way. */
+  readonly onBusy?: (isBusy: boolean) => void;
+}
+
+interface WebhookDraft {
+  readonly name: string;
+  readonly url: string;
+  /** What is not ticked: the list of events may come after the form is there, and all are ticked. */
+  readonly left: ReadonlySet<string>;
+  readonly only: ReadonlySet<string>;
 }
 
 /** Name, URL, events and namespaces. When it is refused, the form stays as it is. */
-export function WebhookForm({ webhook, submit, onSubmit, onCancel }: WebhookFormProps) {
+export function WebhookForm({ webhook, submit, onSubmit, onBusy }: WebhookFormProps) {
   const meta = useMeta();
   const namespaces = useResource('namespaces', (signal) => api.namespaces.list({ signal }));
-  const [name, setName] = useState(webhook?.name ?? '');
-  const [url, setUrl] = useState(webhook?.url ?? '');
-  // What is not ticked: the list of events may come after the form is there, and all are ticked.
-  const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
-  const [only, setOnly] = useState<ReadonlySet<string>>(new Set(webhook?.scopes.namespaces ?? []));
-  const { isBusy, error, run } = useAction();
+  const draft = useDraft<WebhookDraft>(`webhook ${webhook?.id ?? ''}`, {
+    name: webhook?.name ?? '',
+    url: webhook?.url ?? '',
+    left: new Set(),
+    only: new Set(webhook?.scopes.namespaces ?? []),
+  });
+  const { name, url, left, only } = draft.value;
   const known = meta.value?.webhook_events ?? [];
   const isTicked = (event: WebhookEvent): boolean =>
     webhook === undefined ? !left.has(event) : webhook.events.includes(event) !== left.has(event);
@@ -37,17 +47,24 @@ export function WebhookForm({ webhook, submit, onSubmit, onCancel }: WebhookForm
   const save = (): Promise<void> =>
     onSubmit({ name, url: url.trim(), events, scopes: { namespaces: [...only] } });
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        run(save);
-      }}
+    <DialogForm
+      submit={submit}
+      draft={draft}
+      {...(onBusy !== undefined && { onBusy })}
+      isDisabled={meta.state === 'loading'}
+      onSubmit={save}
     >
-      <TextField label={t('webhooks.name')} value={name} onInput={setName} isRequired hasFocus />
+      <TextField
+        label={t('webhooks.name')}
+        value={name}
+        onInput={(typed) => draft.change({ name: typed })}
+        isRequired
+        hasFocus
+      />
       <TextField
         label={t('webhooks.url')}
         value={url}
-        onInput={setUrl}
+        onInput={(typed) => draft.change({ url: typed })}
         type="text"
         inputMode="text"
         placeholder="https://hooks.example.com/uqrp"
@@ -63,35 +80,19 @@ export function WebhookForm({ webhook, submit, onSubmit, onCancel }: WebhookForm
             label={event.name}
             help={event.description}
             isChecked={isTicked(event.name)}
-            onChange={() => setLeft(toggled(left, event.name))}
+            onChange={() => draft.change({ left: toggled(left, event.name) })}
           />
         ))}
         {meta.state === 'failed' ? <ErrorNote error={meta.error} again={meta.again} /> : null}
       </fieldset>
-      {names.size === 0 ? null : (
-        <fieldset class="ticks">
-          <legend>{t('webhooks.namespaces')}</legend>
-          <p class="field-help">{t('webhooks.namespacesHelp')}</p>
-          {[...names].map((namespace) => (
-            <Checkbox
-              key={namespace}
-              label={namespace}
-              isChecked={only.has(namespace)}
-              onChange={() => setOnly(toggled(only, namespace))}
-            />
-          ))}
-        </fieldset>
-      )}
-      {error === undefined ? null : <ErrorNote error={error} />}
-      <div class="actions">
-        <Button isDisabled={isBusy} onClick={onCancel}>
-          {t('ui.cancel')}
-        </Button>
-        <Button type="submit" tone="primary" isBusy={isBusy} isDisabled={meta.state === 'loading'}>
-          {submit}
-        </Button>
-      </div>
-    </form>
+      <NamePicker
+        label={t('webhooks.namespaces')}
+        help={t('webhooks.namespacesHelp')}
+        names={[...names]}
+        chosen={only}
+        onChange={(chosen) => draft.change({ only: chosen })}
+      />
+    </DialogForm>
   );
 }
 

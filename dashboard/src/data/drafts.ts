@@ -1,0 +1,90 @@
+/**
+ * What was typed into a form and is not saved. It is kept in the memory of this page alone, never in a storage of the browser: it may hold
+ * payloads. Each form has a name, and one draft.
+ */
+import { type Dispatch, type StateUpdater, useEffect, useRef, useState } from 'preact/hooks';
+
+interface Kept {
+  readonly value: object;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+}
+
+const kept = new Map<string, Kept>();
+
+/** Another person may sign in on this page. */
+export function forgetDrafts(): void {
+  kept.clear();
+}
+
+export interface FormDraft<Value extends object> {
+  readonly value: Value;
+  readonly set: Dispatch<StateUpdater<Value>>;
+  /** Changes some members. */
+  readonly change: (parts: Partial<Value>) => void;
+  readonly isChanged: boolean;
+  /** When the draft that was left in this form was typed; null: there is none. */
+  readonly leftAt: number | null;
+  readonly restore: () => void;
+  readonly forget: () => void;
+  /** What the form holds now is saved. */
+  readonly saved: () => void;
+}
+
+/**
+ * State of a form. When the form goes with changes in it, they are kept until it opens again.
+ * @param name null: nothing is kept
+ * @param mayKeep false for values that must not be kept
+ */
+export function useDraft<Value extends object>(
+  name: string | null,
+  initial: Value,
+  mayKeep: (value: Value) => boolean = () => true,
+): FormDraft<Value> {
+  const [first] = useState(initial);
+  const [value, set] = useState(initial);
+  const [left, setLeft] = useState(() => (name === null ? undefined : kept.get(name)));
+  const isChanged = !isSame(first, value);
+  const latest = useRef({ value, isChanged, isSaved: false });
+  latest.current = { value, isChanged, isSaved: latest.current.isSaved && latest.current.value === value };
+  useEffect(
+    () => () => {
+      const now = latest.current;
+      if (name !== null && now.isChanged && !now.isSaved && mayKeep(now.value))
+        kept.set(name, { value: now.value, at: Date.now() });
+    },
+    [name],
+  );
+  const forget = (): void => {
+    if (name !== null) kept.delete(name);
+    setLeft(undefined);
+  };
+  return {
+    value,
+    set,
+    change: (parts) => set((before) => ({ ...before, ...parts })),
+    isChanged,
+    leftAt: left?.at ?? null,
+    restore: () => {
+      if (left !== undefined) set(left.value as Value);
+      forget();
+    },
+    forget,
+    saved: () => {
+      latest.current.isSaved = true;
+      forget();
+    },
+  };
+}
+
+/** Members by their value; sets by their members. */
+export function isSame(a: object, b: object): boolean {
+  if (a instanceof Set && b instanceof Set) return a.size === b.size && [...a].every((one) => b.has(one));
+  const [one, other] = [a, b] as readonly Readonly<Record<string, unknown>>[];
+  const names = new Set([...Object.keys(one!), ...Object.keys(other!)]);
+  return [...names].every((name) => {
+    const [mine, theirs] = [one![name], other![name]];
+    if (mine instanceof Set && theirs instanceof Set) return isSame(mine, theirs);
+    return Object.is(mine, theirs);
+  });
+}
