@@ -134,6 +134,7 @@ export const LIMITS = {
   webhookWorkersReserved: 16, // for webhooks whose last attempt was fast
   webhookReservedPerCustomer: 2,
   webhookFastMs: 1000, // a shorter attempt is fast
+  webhookRecent: 100, // attempts that its rate of success and its slowest duration count
   webhookHistoryDays: 7,
   webhookSecretsPerHour: 5,
   webhookTestsPerMinute: 10,

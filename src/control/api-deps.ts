@@ -19,6 +19,8 @@ export interface ServiceFacts {
   readonly zones: readonly string[];
   readonly features: Features;
   /** Ports that listen; null: this process answers no DNS. */
+  /** Seconds before each attempt of a delivery. */
+  readonly webhookSchedule: readonly number[];
   readonly dnsPorts: () => { readonly dns: number; readonly dot: number; readonly doh: number } | null;
 }
 

@@ -54,7 +54,7 @@ const SHOWN_LIMITS = [
   ...(['passkeyName', 'passkeysPerUser', 'txtValue', 'dohRequestsPerMinute'] as const),
 ];
 
-function metaOf({ version, zones, features, dnsPorts }: ServiceFacts, publicUrl: string) {
+function metaOf({ version, zones, features, dnsPorts, webhookSchedule }: ServiceFacts, publicUrl: string) {
   const ports = dnsPorts();
   const { hostname: host } = new URL(publicUrl);
   const doh = ports && `https://${host}:${ports.doh}`;
@@ -76,6 +76,7 @@ function metaOf({ version, zones, features, dnsPorts }: ServiceFacts, publicUrl:
     tiers: TIERS,
     reserved_names: [...RESERVED_NAMES],
     webhook_events: EVENT_CATALOGUE.events,
+    webhook_schedule: webhookSchedule,
     content_formats: Object.fromEntries(FORMATS),
     features,
   };
@@ -138,6 +139,10 @@ const META_SCHEMA = resourceSchema<MetaResource>('Meta', {
     { description: 'Names that no namespace can have' },
   ),
   webhook_events: EVENT_CATALOGUE_SCHEMA.properties.events,
+  webhook_schedule: arrayOf(
+    { ...NUMBER, examples: [300] },
+    { description: 'Seconds before each attempt of a delivery' },
+  ),
   content_formats: {
     ...mapOf({ type: 'string' }, { 'application/json': 'json' }),
     description:

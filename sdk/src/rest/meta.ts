@@ -45,6 +45,8 @@ export interface Meta {
   /** Names that no namespace can have. */
   readonly reserved_names: readonly string[];
   readonly webhook_events: readonly EventDescription[];
+  /** Seconds before each attempt of a delivery. */
+  readonly webhook_schedule: readonly number[];
   /** Field `f` of the envelope by media type. */
   readonly content_formats: Readonly<Record<string, string>>;
   readonly features: Features;

@@ -180,6 +180,36 @@ export interface WebhookResource {
   readonly created_at: string;
   /** Null: an API key. */
   readonly created_by: Maker | null;
+  readonly health: WebhookHealth;
+}
+
+/** What the attempts of a webhook say of its endpoint. */
+export interface WebhookHealth {
+  /** `unproven`: no attempt has succeeded since it was made, enabled or given another URL, and none has failed. */
+  readonly state: 'unproven' | 'healthy' | 'failing' | 'disabled';
+  /** The first failed attempt of those in a row. */
+  readonly failing_since: string | null;
+  /** After a failed attempt nothing is sent before this time. */
+  readonly rests_until: string | null;
+  readonly last_success_at: string | null;
+  readonly last_failure_at: string | null;
+  /** Of the last failed attempt. */
+  readonly last_error: DeliveryError | null;
+  /** Of the last failed attempt; null: there was no response. */
+  readonly last_response_code: number | null;
+  readonly disabled_at: string | null;
+  readonly disabled_by: 'failures' | 'tier' | 'request' | 'member_left' | null;
+  /** Whose session disabled it; null: an API key, or no request did. */
+  readonly disabled_user: Maker | null;
+  /** Of the last 100 attempts. */
+  readonly recent: WebhookRecent;
+}
+
+export interface WebhookRecent {
+  readonly attempts: number;
+  readonly succeeded: number;
+  /** Milliseconds that 95 of 100 of them did not exceed; null: there was none. */
+  readonly p95_ms: number | null;
 }
 
 export interface WebhookWithSecrets extends WebhookResource {

@@ -11,6 +11,8 @@ import type {
 
 export interface DeliveryFilter {
   readonly status?: DeliveryStatus | undefined;
+  /** `attempted`: those that wait for their first attempt come last, the next one first. Not with `status`. */
+  readonly order?: 'created' | 'attempted' | undefined;
 }
 
 export interface DeliveryListOptions extends CallOptions {
@@ -65,7 +67,7 @@ export class Webhooks {
     return (await this.#http.json<{ delivery: DeliveryResource }>(parts)).body.delivery;
   }
 
-  /** Newest first, read in pages while they are iterated. */
+  /** Newest first unless `order` says otherwise, read in pages while they are iterated. */
   deliveries(
     id: string,
     filter: DeliveryFilter = {},

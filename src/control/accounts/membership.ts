@@ -73,7 +73,7 @@ export async function endWhatUserMade(
   userId: string,
   now: number,
 ): Promise<void> {
-  await pauseWebhooksOf(tx, customerId, userId);
+  await pauseWebhooksOf(tx, customerId, userId, now);
   await untilFew(async () => {
     const revoked = await revokeTokensOf(tx, customerId, userId, now, BATCH);
     return tellRevoked(

@@ -95,7 +95,7 @@ const ROUTES = describeRoutes('Webhooks', 'credential', {
   },
   deliveries: {
     operationId: 'listWebhookDeliveries',
-    summary: 'Lists deliveries of the last 7 days, newest first',
+    summary: 'Lists deliveries of the last 7 days, newest first unless another order is asked for',
     query: DELIVERY_PARAMETERS,
     responses: {
       200: { description: 'A page of deliveries', schema: DELIVERY_PAGE_SCHEMA, headers: ['Link'] },

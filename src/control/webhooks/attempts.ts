@@ -5,6 +5,7 @@ import type { Tx } from '../../store/store.ts';
 import * as rows from '../../store/webhooks/dispatch.ts';
 import * as leases from '../../store/webhooks/dispatch.ts';
 import { audited, auditFor, BY_SYSTEM } from '../audit/actions.ts';
+import { afterAttempt } from './health.ts';
 import { countAttempt } from './hourly-attempts.ts';
 import type { AttemptResult } from './send-attempt.ts';
 
@@ -102,11 +103,11 @@ interface Begun {
   readonly ended: EndedCounts;
 }
 
-type WebhookState = Pick<leases.HeldWebhook, 'failure_count' | 'rests_until' | 'last_attempt_ms'>;
+type WebhookState = Pick<leases.HeldWebhook, 'failure_count' | 'rests_until' | 'last_attempt_ms' | 'health'>;
 
 function stateAfter(hook: leases.HeldWebhook, changed: Partial<WebhookState>): WebhookState {
-  const { failure_count, rests_until, last_attempt_ms } = hook;
-  return { failure_count, rests_until, last_attempt_ms, ...changed };
+  const { failure_count, rests_until, last_attempt_ms, health } = hook;
+  return { failure_count, rests_until, last_attempt_ms, health, ...changed };
 }
 
 /** Begins the first due delivery that may be attempted and writes the lease. Without one, it ends the lease. */
@@ -299,15 +300,16 @@ export async function settleAttempt(
     const begun = await beginNextOrRelease(tx, hook, claim, rules, {}, rules.goOn);
     return { status: null, isDisabled: false, ended: begun.ended, next: begun.attempt };
   }
-  if (decision.isDisabled) {
-    const failed = await disable(tx, hook, decision.failures, rules.now);
-    return { status, isDisabled: true, ended: { failed, dropped: 0 }, next: null };
-  }
   const changed = {
     failure_count: decision.failures,
     rests_until: decision.restsUntil,
     last_attempt_ms: durationMs,
+    health: afterAttempt(hook.health, result, rules.now),
   };
+  if (decision.isDisabled) {
+    const failed = await disable(tx, hook, changed, rules.now);
+    return { status, isDisabled: true, ended: { failed, dropped: 0 }, next: null };
+  }
   const goOn = rules.goOn && decision.restsUntil <= rules.now;
   const begun = await beginNextOrRelease(tx, hook, claim, rules, changed, goOn);
   return { status, isDisabled: false, ended: begun.ended, next: begun.attempt };
@@ -351,10 +353,10 @@ async function releaseLease(
   await leases.endLease(tx, { id: hook.id, now, next_due_at, ...stateAfter(hook, changed) });
 }
 
-async function disable(tx: Tx, hook: leases.HeldWebhook, failures: number, now: number): Promise<number> {
+async function disable(tx: Tx, hook: leases.HeldWebhook, state: WebhookState, now: number): Promise<number> {
   const end = { status: 'failed', error: 'webhook_disabled' } as const;
   const failed = await rows.endUnsent(tx, hook.id, end, null);
-  const disabled = await leases.disableWebhook(tx, hook.id, failures, now);
+  const disabled = await leases.disableWebhook(tx, hook.id, state, now);
   if (disabled !== null) {
     await auditFor(tx, hook.customer_id, BY_SYSTEM, now, 'webhook.changed', audited.webhook(disabled));
   }

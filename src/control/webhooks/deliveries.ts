@@ -14,7 +14,9 @@ import {
 import { arrayOf, resourceSchema } from '../../protocol/input/schema.ts';
 import { DELIVERY_STATUSES, type DeliveryStatus } from '../../protocol/webhooks.ts';
 import {
-  type DeliveryPosition,
+  type AttemptPosition,
+  type DeliveryRow,
+  listByAttempt,
   listDeliveries,
   lockDelivery,
   makeDue,
@@ -35,16 +37,25 @@ const PAGE_DEFAULT = 50;
 interface DeliveryListing {
   /** Null: every status. */
   readonly status: DeliveryStatus | null;
+  readonly order: Order;
   readonly limit: number;
-  readonly after: DeliveryPosition | null;
+  readonly after: AttemptPosition | null;
 }
+
+const ORDERS = ['created', 'attempted'] as const;
+type Order = (typeof ORDERS)[number];
 
 export const DELIVERY_PARAMETERS = {
   status: { schema: { enum: DELIVERY_STATUSES }, description: 'Only those' },
+  order: {
+    schema: { enum: ORDERS, default: 'created' },
+    description:
+      '`attempted`: those that wait for their first attempt come last, the next one first. Not with `status`',
+  },
   limit: limitParameter('Deliveries', PAGE_DEFAULT, LIMITS.pageMax),
   cursor: {
     schema: CURSOR_SCHEMA,
-    description: 'The page after, from `meta.next_cursor`. Valid for the same webhook and status only',
+    description: 'The page after, from `meta.next_cursor`. Valid for the same webhook, status and order only',
   },
 } as const;
 
@@ -52,32 +63,42 @@ const PARAMETERS = Object.keys(DELIVERY_PARAMETERS);
 
 /** Reads the query of GET /webhooks/:id/deliveries. @throws AppError 400 naming the unknown, repeated or invalid parameter */
 function parseDeliveryListing(query: QueryParameters, webhookId: string): DeliveryListing {
-  const { status: statusText, limit: limitText, cursor } = readParameters(query, PARAMETERS);
+  const {
+    status: statusText,
+    order: orderText,
+    limit: limitText,
+    cursor,
+  } = readParameters(query, PARAMETERS);
   const status = statusText === undefined ? null : statusOf(statusText);
   if (status === undefined) throw badParameter('status', `is not one of ${DELIVERY_STATUSES.join(', ')}`);
+  const order = ORDERS.find((one) => one === (orderText ?? 'created').toLowerCase());
+  if (order === undefined) throw badParameter('order', `is not one of ${ORDERS.join(', ')}`);
+  if (order === 'attempted' && status !== null)
+    throw badParameter('order', 'is not for deliveries of a status');
   const limit = readLimit(limitText, PAGE_DEFAULT, LIMITS.pageMax);
-  const after = cursor === undefined ? null : decodePosition(cursor, webhookId, status);
+  const after = cursor === undefined ? null : decodePosition(cursor, [webhookId, status, order]);
   if (cursor !== undefined && after === null) throw badParameter('cursor', 'is not a cursor of this listing');
-  return { status, limit, after };
+  return { status, order, limit, after };
 }
 
-/** A cursor for the page after this position. It is valid for this webhook and filter only. */
-function encodePosition(
-  { createdAt, id }: DeliveryPosition,
-  webhookId: string,
-  status: DeliveryStatus | null,
-): string {
-  return encodeListingCursor({ c: createdAt, i: id }, [webhookId, status]);
+/** What a cursor is valid for. */
+type Listed = readonly [webhookId: string, status: DeliveryStatus | null, order: Order];
+
+function encodePosition({ createdAt, id, isUntried }: AttemptPosition, listed: Listed): string {
+  return encodeListingCursor({ c: createdAt, i: id, u: isUntried ? 1 : 0 }, listed);
 }
 
-function decodePosition(
-  text: string,
-  webhookId: string,
-  status: DeliveryStatus | null,
-): DeliveryPosition | null {
-  const { c: createdAt, i: id } = decodeListingCursor(text, [webhookId, status]) ?? {};
+function decodePosition(text: string, listed: Listed): AttemptPosition | null {
+  const { c: createdAt, i: id, u: untried } = decodeListingCursor(text, listed) ?? {};
   if (typeof id !== 'string') return null;
-  return Number.isSafeInteger(createdAt) ? { createdAt: createdAt as number, id } : null;
+  return Number.isSafeInteger(createdAt)
+    ? { createdAt: createdAt as number, id, isUntried: untried === 1 }
+    : null;
+}
+
+function positionOf(row: DeliveryRow, order: Order): AttemptPosition {
+  const isUntried = order === 'attempted' && row.status === 'pending' && row.attempts === 0;
+  return { createdAt: (isUntried ? row.next_attempt_at : null) ?? row.created_at, id: row.id, isUntried };
 }
 
 function statusOf(text: string): DeliveryStatus | undefined {
@@ -95,7 +116,7 @@ export const DELIVERY_PAGE_SCHEMA = resourceSchema<DeliveryPage>('DeliveryPage',
   }),
 });
 
-/** Newest first. @throws AppError 404 or 403 for the webhook, 400 for the parameters */
+/** Newest first unless another order is asked for. @throws AppError 404 or 403 for the webhook, 400 for the parameters */
 export async function pageDeliveries(
   deps: HasStore,
   actor: Actor,
@@ -103,13 +124,14 @@ export async function pageDeliveries(
   query: Readonly<Record<string, unknown>>,
 ) {
   await findAuthorized(deps, actor, webhookId);
-  const { status, limit, after } = parseDeliveryListing(query, webhookId);
-  const rows = await listDeliveries(deps.store.read, webhookId, status, after, limit + 1);
+  const { status, order, limit, after } = parseDeliveryListing(query, webhookId);
+  const rows =
+    order === 'attempted'
+      ? await listByAttempt(deps.store.read, webhookId, after, limit + 1)
+      : await listDeliveries(deps.store.read, webhookId, status, after, limit + 1);
   const last = rows.length > limit ? rows[limit - 1] : undefined;
   const next =
-    last === undefined
-      ? null
-      : encodePosition({ createdAt: last.created_at, id: last.id }, webhookId, status);
+    last === undefined ? null : encodePosition(positionOf(last, order), [webhookId, status, order]);
   return {
     deliveries: rows.slice(0, limit).map(deliveryResource),
     meta: { limit, next_cursor: next, has_more: next !== null },

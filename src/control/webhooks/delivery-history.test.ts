@@ -8,6 +8,7 @@ import type { WebhookDeliveriesTable } from '../../store/webhooks/deliveries.ts'
 
 const CURSOR = 'cursor is not a cursor of this listing';
 const LIMIT = 'limit is not a number from 1 to 100';
+const ORDER = 'order is not one of created, attempted';
 const STATUS = 'status is not one of pending, succeeded, failed, dropped';
 
 const UNREADABLE: readonly (readonly [string, string])[] = [
@@ -18,6 +19,9 @@ const UNREADABLE: readonly (readonly [string, string])[] = [
   ['limit=', LIMIT],
   ['status=', STATUS],
   ['status=done', STATUS],
+  ['order=', ORDER],
+  ['order=oldest', ORDER],
+  ['order=attempted&status=failed', 'order is not for deliveries of a status'],
   ['cursor=', CURSOR],
   ['cursor=e30', CURSOR],
   ['cursor=%7B%7D', CURSOR],
@@ -126,6 +130,28 @@ apiScenarios('webhooks, history', {
     await world.close();
   },
 
+  'those that wait for their first attempt can come last, the next one first': async (store) => {
+    const world = await openWorld(store);
+    const customer = await world.customer();
+    const { id } = await customer.webhook();
+    const at = world.now();
+    // As with an endpoint that fails: three were attempted, twenty wait, one of them was dropped.
+    const ids = await addDeliveries(store, id, 24, (i) => {
+      const made = { created_at: at + i, next_attempt_at: at + 1000 * (30 - i) };
+      if (i < 2) return { ...made, attempts: 1, last_attempt_at: at + 50 };
+      if (i === 2)
+        return { ...made, attempts: 5, last_attempt_at: at + 50, status: 'failed', next_attempt_at: null };
+      if (i === 23) return { ...made, status: 'dropped', next_attempt_at: null };
+      return made;
+    });
+    const expected = [ids[23], ids[2], ids[1], ids[0], ...ids.slice(3, 23).reverse()];
+    for (const limit of [1, 3, 4, 5, 24, 100]) {
+      const pages = await walk(customer, `/webhooks/${id}/deliveries?order=attempted&limit=${limit}`);
+      assert.deepEqual(idsOf(pages.flat()), expected, `limit ${limit}`);
+    }
+    await world.close();
+  },
+
   'a page stays in its place while newer deliveries come and old ones go': async (store) => {
     const world = await openWorld(store);
     const customer = await world.customer();
@@ -155,6 +181,7 @@ apiScenarios('webhooks, history', {
     assert.equal((await customer.get(`${path}?cursor=${cursor}`)).json.deliveries.length, 2);
     for (const at of [
       `${path}?cursor=${cursor}&status=pending`,
+      `${path}?cursor=${cursor}&order=attempted`,
       `/webhooks/${two.id}/deliveries?cursor=${cursor}`,
       `${path}?cursor=${cursor.slice(0, -2)}`,
       `${path}?cursor=${cursor}AA`,

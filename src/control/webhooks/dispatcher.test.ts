@@ -24,6 +24,7 @@ import {
 import { findRows, updateRows } from '../../../test/support/store/rows.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { oldestDueSeconds } from './dispatcher.ts';
+import { readHealth } from './health.ts';
 import type { AttemptResult } from './send-attempt.ts';
 
 for (const { name, create, skip } of ENGINES) {
@@ -149,8 +150,19 @@ for (const { name, create, skip } of ENGINES) {
         pauses,
         expected.map((seconds) => seconds * 1000),
       );
-      const { enabled, notice_due_at, next_due_at } = await webhookOf(run.store, id);
+      const { enabled, notice_due_at, next_due_at, health, ...by } = await webhookOf(run.store, id);
       assert.deepEqual([enabled, next_due_at], [0, null]);
+      const last = run.made.at(-1)!.at;
+      assert.deepEqual([by.disabled_by, by.disabled_at, by.disabled_user], ['failures', last, null]);
+      const { recent, ...told } = readHealth(health);
+      assert.deepEqual(told, {
+        failingSince: run.made[0]!.at,
+        succeededAt: null,
+        failedAt: last,
+        error: 'http_status',
+        responseCode: 500,
+      });
+      assert.equal(recent.length, LIMITS.webhookFailures);
       assert.equal(notice_due_at, run.made.at(-1)!.at);
       assert.deepEqual(await statusesOf(run.store, id), { failed: 30 });
       await until('it is reported', () => disabled === 1);
@@ -166,8 +178,9 @@ for (const { name, create, skip } of ENGINES) {
       run.start();
       await enqueue(run.store, id, 1, run.now);
       await delivered(run.store, id, 1);
-      const { failure_count, enabled } = await webhookOf(run.store, id);
+      const { failure_count, enabled, health } = await webhookOf(run.store, id);
       assert.deepEqual([failure_count, enabled], [0, 1]);
+      assert.equal(readHealth(health).succeededAt, run.now);
     });
 
     scenario('a silent endpoint does not delay others', async (run) => {

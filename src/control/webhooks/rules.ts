@@ -30,6 +30,7 @@ import { holdActor, makersFor } from '../accounts/membership.ts';
 import { audit, audited } from '../audit/actions.ts';
 import type { HasClock, HasIds, HasRandom, HasStore, HasUnit } from '../deps.ts';
 import { namespaceOfBody, testBody } from './events.ts';
+import { unproven } from './health.ts';
 import {
   AttemptInterruptedError,
   type AttemptRequest,
@@ -111,7 +112,7 @@ export async function listAuthorized({ store }: HasStore, actor: Actor): Promise
   const makerOf = await makersFor(
     store.read,
     actor,
-    seen.map((row) => row.created_by),
+    seen.flatMap((row) => [row.created_by, row.disabled_user]),
   );
   return seen.map((row) => webhookResource(row, makerOf));
 }
@@ -142,8 +143,9 @@ export async function patchWebhook(
       events: input.events === undefined ? row.events : JSON.stringify(input.events),
       namespaces: input.namespaces === undefined ? row.namespaces : JSON.stringify(input.namespaces),
       ...(await endUncovered(tx, id, input)),
-      ...(input.enabled === true && row.enabled === 0 && (await enable(tx, actor, id))),
-      ...(input.enabled === false && (await disable(tx, id))),
+      ...(input.url !== undefined && input.url !== row.url && { health: unproven(row.health) }),
+      ...(input.enabled === true && row.enabled === 0 && (await enable(tx, actor, row))),
+      ...(input.enabled === false && (await disable(tx, actor, row, deps.clock()))),
     };
     const changed = await updateWebhook(tx, row, change);
     await audit(tx, actor, deps.clock(), 'webhook.changed', audited.webhook(changed));
@@ -193,7 +195,7 @@ async function endOutside(tx: Tx, id: string, namespaces: ReadonlySet<string>): 
 }
 
 /** Restarts a webhook with later events only; waiting deliveries end. @throws AppError 422 over the limit of the tier */
-async function enable(tx: Tx, actor: Actor, id: string): Promise<WebhookUpdate> {
+async function enable(tx: Tx, actor: Actor, { id, health }: WebhookRow): Promise<WebhookUpdate> {
   requireWebhooks(actor);
   await requireQuota(tx, actor, 0);
   await inBatches(() => endWaiting(tx, id, [], BATCH));
@@ -204,15 +206,24 @@ async function enable(tx: Tx, actor: Actor, id: string): Promise<WebhookUpdate> 
     next_due_at: null,
     rests_until: 0,
     notice_due_at: null,
+    health: unproven(health),
     disabled_by: null,
+    disabled_at: null,
+    disabled_user: null,
     cleanup: null,
   };
 }
 
 /** Ends waiting deliveries. `claim` is cleared, so an open attempt cannot settle; `claimed_until` stays, so no other starts. */
-async function disable(tx: Tx, id: string): Promise<WebhookUpdate> {
+async function disable(
+  tx: Tx,
+  { userId }: Actor,
+  { id, enabled }: WebhookRow,
+  now: number,
+): Promise<WebhookUpdate> {
   await inBatches(() => endWaiting(tx, id, [], BATCH));
-  return { enabled: 0, next_due_at: null, claim: null };
+  const by = { disabled_by: 'request', disabled_at: now, disabled_user: userId } as const;
+  return { enabled: 0, next_due_at: null, claim: null, ...(enabled === 1 && by) };
 }
 
 async function inBatches(run: () => Promise<number>): Promise<void> {

@@ -35,6 +35,7 @@ import type { DeliveryRow } from '../../store/webhooks/deliveries.ts';
 import { findWebhook, lockWebhook, type WebhookRow } from '../../store/webhooks/webhooks.ts';
 import { MADE_BY, type Maker, makersFor } from '../accounts/membership.ts';
 import type { HasStore } from '../deps.ts';
+import { readHealth, recentOf, type WebhookHealth } from './health.ts';
 
 export type WebhookResource = ReturnType<typeof webhookResource>;
 
@@ -43,6 +44,14 @@ export interface WebhookSecrets {
   readonly secret: string;
   readonly signing_secret: string;
 }
+
+const STATES = ['unproven', 'healthy', 'failing', 'disabled'] as const;
+const DISABLERS = ['failures', 'tier', 'request', 'member_left'] as const;
+const DELIVERY_ERROR = {
+  type: ['string', 'null'],
+  enum: [...DELIVERY_ERRORS, null],
+  examples: [null],
+} as const;
 
 const EVENT = { type: 'string', enum: Object.keys(WEBHOOK_EVENTS) } as const;
 
@@ -59,6 +68,46 @@ const WEBHOOK_FIELDS = {
   }),
   created_at: TIME,
   created_by: MADE_BY,
+  health: resourceSchema<WebhookResource['health']>('WebhookHealth', {
+    state: {
+      type: 'string',
+      enum: STATES,
+      description:
+        '`unproven`: no attempt has succeeded since it was made, enabled or given another URL, and none has failed',
+      examples: ['healthy'],
+    },
+    failing_since: { ...TIME_OR_NULL, description: 'The first failed attempt of those in a row' },
+    rests_until: { ...TIME_OR_NULL, description: 'After a failed attempt nothing is sent before this time' },
+    last_success_at: { ...TIME_OR_NULL, description: 'Since it was made, enabled or given another URL' },
+    last_failure_at: TIME_OR_NULL,
+    last_error: { ...DELIVERY_ERROR, description: 'Of the last failed attempt' },
+    last_response_code: {
+      type: ['integer', 'null'],
+      description: 'Of the last failed attempt; null: there was no response',
+      examples: [null],
+    },
+    disabled_at: TIME_OR_NULL,
+    disabled_by: {
+      type: ['string', 'null'],
+      enum: [...DISABLERS, null],
+      description:
+        '`failures`: too many failed attempts in a row. `tier`: the tier allows fewer webhooks. `request`: a PATCH. `member_left`: who made it left the organization. null: it is enabled, or was disabled before version 0.2',
+      examples: [null],
+    },
+    disabled_user: {
+      ...MADE_BY,
+      description: 'Whose session disabled it. null: an API key, or no request did',
+    },
+    recent: resourceSchema<WebhookResource['health']['recent']>('WebhookRecent', {
+      attempts: { ...COUNT, description: `At most the last ${LIMITS.webhookRecent}`, examples: [100] },
+      succeeded: { ...COUNT, examples: [99] },
+      p95_ms: {
+        type: ['integer', 'null'],
+        description: 'Milliseconds that 95 of 100 of these attempts did not exceed',
+        examples: [84],
+      },
+    }),
+  }),
 } as const;
 
 export const WEBHOOK_SCHEMA = resourceSchema<WebhookResource>('Webhook', WEBHOOK_FIELDS);
@@ -84,12 +133,36 @@ export function webhookResource(row: WebhookRow, makerOf: (id: string | null) =>
     scopes: { namespaces: namespacesOf(row) },
     created_at: formatTime(row.created_at),
     created_by: makerOf(row.created_by),
+    health: healthOf(row, makerOf),
   };
+}
+
+function healthOf(row: WebhookRow, makerOf: (id: string | null) => Maker | null) {
+  const health = readHealth(row.health);
+  return {
+    state: stateOf(row, health),
+    failing_since: formatTimeOrNull(row.failure_count > 0 ? health.failingSince : null),
+    rests_until: formatTimeOrNull(row.enabled === 1 && row.rests_until > 0 ? row.rests_until : null),
+    last_success_at: formatTimeOrNull(health.succeededAt),
+    last_failure_at: formatTimeOrNull(health.failedAt),
+    last_error: health.error,
+    last_response_code: health.responseCode,
+    disabled_at: formatTimeOrNull(row.disabled_at),
+    disabled_by: row.disabled_by,
+    disabled_user: makerOf(row.disabled_user),
+    recent: recentOf(health),
+  };
+}
+
+function stateOf({ enabled, failure_count: failures }: WebhookRow, health: WebhookHealth) {
+  if (enabled === 0) return 'disabled';
+  if (failures > 0) return 'failing';
+  return health.succeededAt === null ? 'unproven' : 'healthy';
 }
 
 /** One webhook as the actor may see it. */
 export async function showWebhook(db: Db, actor: Actor, row: WebhookRow): Promise<WebhookResource> {
-  return webhookResource(row, await makersFor(db, actor, [row.created_by]));
+  return webhookResource(row, await makersFor(db, actor, [row.created_by, row.disabled_user]));
 }
 
 /** Namespaces that a webhook is restricted to; empty: it receives events of all. */
@@ -106,12 +179,7 @@ export const DELIVERY_SCHEMA = resourceSchema<DeliveryResource>('Delivery', {
   seq: { type: ['integer', 'null'], description: 'null for tests', examples: [42] },
   status: { type: 'string', enum: DELIVERY_STATUSES },
   response_code: { type: ['integer', 'null'], examples: [204] },
-  error: {
-    type: ['string', 'null'],
-    enum: [...DELIVERY_ERRORS, null],
-    description: 'Why the last attempt failed',
-    examples: [null],
-  },
+  error: { ...DELIVERY_ERROR, description: 'Why the last attempt failed' },
   attempts: { ...COUNT, examples: [1] },
   duration_ms: { type: ['integer', 'null'], description: 'Of the last attempt', examples: [34] },
   created_at: TIME,

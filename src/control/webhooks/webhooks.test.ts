@@ -9,6 +9,7 @@ import { apiScenarios } from '../../../test/support/http/engines.ts';
 import { assertFailure, type Json, openWorld, WEBHOOK } from '../../../test/support/http/world.ts';
 import { updateRows } from '../../../test/support/store/rows.ts';
 import { WEBHOOK_EVENTS } from '../../protocol/webhooks.ts';
+import { afterAttempt } from './health.ts';
 import { cleanUp } from './loops.ts';
 
 const HEX = /^[0-9a-f]{64}$/;
@@ -30,6 +31,19 @@ apiScenarios('webhooks', {
       scopes: { namespaces: [] },
       created_at: '2026-01-01T00:00:00.000Z',
       created_by: { user_id: customer.id, email: customer.email },
+      health: {
+        state: 'unproven',
+        failing_since: null,
+        rests_until: null,
+        last_success_at: null,
+        last_failure_at: null,
+        last_error: null,
+        last_response_code: null,
+        disabled_at: null,
+        disabled_by: null,
+        disabled_user: null,
+        recent: { attempts: 0, succeeded: 0, p95_ms: null },
+      },
     });
     const path = `/webhooks/${shown.id}`;
     assert.deepEqual((await customer.get(path)).json, shown);
@@ -55,6 +69,7 @@ apiScenarios('webhooks', {
       Object.assign(shown, change);
       const answer = await customer.patch(path, { webhook: change });
       assert.equal(answer.status, 200, answer.text);
+      shown.health = answer.json.health;
       assert.deepEqual(answer.json, shown);
       assert.deepEqual((await customer.get(path)).json, shown);
     }
@@ -62,6 +77,56 @@ apiScenarios('webhooks', {
     assertFailure(await customer.get(path), 404, 'not_found', 'Webhook not found');
     assertFailure(await customer.del(path), 404, 'not_found', 'Webhook not found');
     assert.equal((await customer.get('/webhooks')).json.length, 1);
+    await world.close();
+  },
+
+  'a webhook says why it fails, who disabled it, and is not proven when it was enabled': async (store) => {
+    const world = await openWorld(store);
+    const customer = await world.customer();
+    const { id } = await customer.webhook();
+    const path = `/webhooks/${id}`;
+    const at = world.now();
+    const failed = afterAttempt('{}', { error: 'http_status', responseCode: 503, durationMs: 40 }, at);
+    await store.write((tx) =>
+      updateRows(tx, 'webhooks', { health: failed, failure_count: 1, rests_until: at + 1000 }, { id }),
+    );
+    const disabled = { disabled_at: null, disabled_by: null, disabled_user: null };
+    const failing = {
+      state: 'failing',
+      failing_since: '2026-01-01T00:00:00.000Z',
+      rests_until: '2026-01-01T00:00:01.000Z',
+      last_success_at: null,
+      last_failure_at: '2026-01-01T00:00:00.000Z',
+      last_error: 'http_status',
+      last_response_code: 503,
+      ...disabled,
+      recent: { attempts: 1, succeeded: 0, p95_ms: 40 },
+    };
+    assert.deepEqual((await customer.get(path)).json.health, failing);
+    world.advance(5000);
+    await customer.patch(path, { webhook: { enabled: false } });
+    world.advance(5000);
+    // Who disabled it stays, whoever repeats it.
+    const key = await customer.key();
+    const again = (await key.patch(path, { webhook: { enabled: false } })).json.health;
+    const by = { user_id: customer.id, email: null };
+    assert.deepEqual(again, {
+      ...failing,
+      state: 'disabled',
+      rests_until: null,
+      disabled_at: '2026-01-01T00:00:05.000Z',
+      disabled_by: 'request',
+      disabled_user: by,
+    });
+    const enabled = (await customer.patch(path, { webhook: { enabled: true } })).json.health;
+    const recent = { attempts: 0, succeeded: 0, p95_ms: null };
+    const unproven = { ...failing, state: 'unproven', failing_since: null, rests_until: null, recent };
+    assert.deepEqual(enabled, unproven);
+    const healthy = afterAttempt('{}', { error: null, responseCode: 204, durationMs: 4 }, world.now());
+    await store.write((tx) => updateRows(tx, 'webhooks', { health: healthy }, { id }));
+    assert.equal((await customer.get('/webhooks')).json[0].health.state, 'healthy');
+    await customer.patch(path, { webhook: { url: 'https://other.example/' } });
+    assert.equal((await customer.get(path)).json.health.state, 'unproven');
     await world.close();
   },
 

@@ -174,6 +174,7 @@ function serviceFacts({ config, dnsPorts }: ControlRoleOptions): ServiceFacts {
     version: releaseVersion(),
     zones: config.zones,
     dnsPorts,
+    webhookSchedule: config.webhookSchedule,
     features: {
       organizations: config.organizations,
       datasets: config.datasets,

@@ -86,6 +86,39 @@ export function listDeliveries(
   return text.all(db, { ...(after ?? NEWEST), webhookId, status: status ?? '', limit });
 }
 
+/** The position of a delivery in the order of `listByAttempt`. */
+export interface AttemptPosition extends DeliveryPosition {
+  /** Its first attempt was not made, and is due at `createdAt`. */
+  readonly isUntried: boolean;
+}
+
+const TRIED = page("and not (status = 'pending' and attempts = 0)");
+const UNTRIED = statement<Page, DeliveryRow>(
+  `select ${COLUMNS} from webhook_deliveries
+  where webhook_id = :webhookId and status = 'pending' and attempts = 0
+    and (next_attempt_at, id) > (:createdAt, :id)
+  order by next_attempt_at, id limit :limit`,
+);
+
+/**
+ * A page of a webhook's deliveries after `after`: first those that were attempted or have ended, the newest first; then those that wait for
+ * their first attempt, the next one first. `LIMITS.webhookPending` bounds how many of these there are.
+ */
+export async function listByAttempt(
+  db: Db,
+  webhookId: string,
+  after: AttemptPosition | null,
+  limit: number,
+): Promise<DeliveryRow[]> {
+  const filter = { webhookId, status: '' };
+  const tried =
+    after?.isUntried === true ? [] : await TRIED.all(db, { ...filter, ...(after ?? NEWEST), limit });
+  if (tried.length === limit) return tried;
+  const from = after?.isUntried === true ? after : { createdAt: 0, id: '' };
+  const untried = await UNTRIED.all(db, { ...filter, ...from, limit: limit - tried.length });
+  return [...tried, ...untried];
+}
+
 const END_WAITING = listStatement<{ ids: readonly WebhookEvent[]; webhookId: string; limit: number }>(
   `update webhook_deliveries set ${NOT_SENT} where id in (
     select id from webhook_deliveries

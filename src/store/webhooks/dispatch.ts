@@ -75,13 +75,14 @@ export interface HeldWebhook {
   readonly failure_count: number;
   readonly rests_until: number;
   readonly attempt_minutes: string;
+  readonly health: string;
   readonly last_attempt_ms: number | null;
   /** The delivery whose attempt began last under the lease. */
   readonly claimed_delivery: string | null;
 }
 
 const HELD = `w.id, w.customer_id, c.tier, w.url, w.signing_secret, w.failure_count, w.rests_until, w.attempt_minutes,
-  w.last_attempt_ms, w.claimed_delivery`;
+  w.health, w.last_attempt_ms, w.claimed_delivery`;
 
 const HOLD_CLAIMABLE = listStatement<{ ids: readonly string[]; now: number }, HeldWebhook>(
   `select ${HELD} from webhooks as w inner join customers as c on c.id = w.customer_id
@@ -112,20 +113,26 @@ export async function holdClaimed(tx: Tx, id: string, claim: string): Promise<He
 
 type Disabled = Pick<WebhookRow, 'id' | 'name'>;
 
-const DISABLE = statement<{ id: string; failures: number; now: number }, Disabled>(
+const DISABLE = statement<{ id: string; failures: number; health: string; now: number }, Disabled>(
   `update webhooks set enabled = 0, failure_count = :failures, rests_until = 0, claim = null, claimed_delivery = null,
-    claimed_until = 0, served_at = :now, next_due_at = null, notice_due_at = :now, disabled_by = 'failures'
+    claimed_until = 0, served_at = :now, next_due_at = null, notice_due_at = :now, health = :health, disabled_by = 'failures',
+    disabled_at = :now, disabled_user = null
   where id = :id returning id, name`,
 );
 
 /** Disables a webhook that this unit holds, and ends its lease. @param failures that it has now, in a row */
-export function disableWebhook(tx: Tx, id: string, failures: number, now: number): Promise<Disabled | null> {
-  return DISABLE.first(tx, { id, failures, now });
+export function disableWebhook(
+  tx: Tx,
+  id: string,
+  { failure_count: failures, health }: Pick<WebhookRow, 'failure_count' | 'health'>,
+  now: number,
+): Promise<Disabled | null> {
+  return DISABLE.first(tx, { id, failures, health, now });
 }
 
 type Lease = Pick<
   WebhookRow,
-  'id' | 'claimed_until' | 'failure_count' | 'rests_until' | 'last_attempt_ms' | 'attempt_minutes'
+  'id' | 'claimed_until' | 'failure_count' | 'rests_until' | 'last_attempt_ms' | 'health' | 'attempt_minutes'
 > & {
   readonly claim: string;
   readonly claimed_delivery: string;
@@ -137,7 +144,7 @@ type Lease = Pick<
 const SAVE_LEASE = statement<Lease>(
   `update webhooks set claim = :claim, claimed_delivery = :claimed_delivery, claimed_until = :claimed_until,
   served_at = :now, last_triggered_at = :now, next_due_at = :next_due_at, failure_count = :failure_count,
-  rests_until = :rests_until, last_attempt_ms = :last_attempt_ms, attempt_minutes = :attempt_minutes
+  rests_until = :rests_until, last_attempt_ms = :last_attempt_ms, health = :health, attempt_minutes = :attempt_minutes
   where id = :id`,
 );
 
@@ -148,7 +155,7 @@ export async function saveLease(tx: Tx, lease: Lease): Promise<void> {
 
 type Release = Pick<
   WebhookRow,
-  'id' | 'next_due_at' | 'failure_count' | 'rests_until' | 'last_attempt_ms'
+  'id' | 'next_due_at' | 'failure_count' | 'rests_until' | 'last_attempt_ms' | 'health'
 > & {
   readonly now: number;
 };
@@ -156,7 +163,7 @@ type Release = Pick<
 const END_LEASE = statement<Release>(
   `update webhooks set claim = null, claimed_delivery = null, claimed_until = 0, served_at = :now,
   next_due_at = :next_due_at, failure_count = :failure_count, rests_until = :rests_until,
-  last_attempt_ms = :last_attempt_ms where id = :id`,
+  last_attempt_ms = :last_attempt_ms, health = :health where id = :id`,
 );
 
 /** Ends the lease of a webhook that this unit has locked. */

@@ -41,8 +41,14 @@ export interface WebhookRow {
   attempt_minutes: string;
   /** From this time on its owner is to be notified that it was disabled; null: no notice is pending. */
   notice_due_at: number | null;
-  /** What the server disabled it for; null: it is enabled, or its owner disabled it. */
-  disabled_by: 'failures' | 'tier' | null;
+  /** JSON: what its last attempts say of the endpoint (`control/webhooks/health.ts`). */
+  health: string;
+  /** Who or what disabled it; null: it is enabled, or was disabled before the schema knew. */
+  disabled_by: 'failures' | 'tier' | 'request' | 'member_left' | null;
+  /** Null: as `disabled_by`. */
+  disabled_at: number | null;
+  /** Whose session disabled it; null: an API key, or no request did. */
+  disabled_user: string | null;
   /** What is left to do in small units: end its waiting deliveries, or delete it. Null: nothing. */
   cleanup: 'end_waiting' | 'delete' | null;
   created_at: number;
@@ -63,7 +69,10 @@ export const NEVER_SERVED = {
   last_attempt_ms: null,
   attempt_minutes: '[]',
   notice_due_at: null,
+  health: '{}',
   disabled_by: null,
+  disabled_at: null,
+  disabled_user: null,
   cleanup: null,
 } as const satisfies Partial<WebhookRow>;
 
@@ -75,7 +84,8 @@ const INSERT = statement<WebhookRow>(
     'webhooks',
     `id, customer_id, name, url, events, namespaces, enabled, failure_count, last_triggered_at, secret_digest,
     signing_secret, starts_after, next_due_at, rests_until, claim, claimed_delivery, claimed_until, served_at,
-    last_attempt_ms, attempt_minutes, notice_due_at, disabled_by, cleanup, created_at, created_by`,
+    last_attempt_ms, attempt_minutes, health, notice_due_at, disabled_by, disabled_at, disabled_user, cleanup,
+    created_at, created_by`,
   ),
 );
 
@@ -145,7 +155,10 @@ export type WebhookUpdate = Partial<
     | 'rests_until'
     | 'claim'
     | 'notice_due_at'
+    | 'health'
     | 'disabled_by'
+    | 'disabled_at'
+    | 'disabled_user'
     | 'cleanup'
     | 'claimed_delivery'
   >
@@ -155,8 +168,8 @@ const UPDATE = statement<WebhookRow>(
   `update webhooks set name = :name, url = :url, events = :events, namespaces = :namespaces, enabled = :enabled,
     failure_count = :failure_count, secret_digest = :secret_digest, signing_secret = :signing_secret,
     starts_after = :starts_after, next_due_at = :next_due_at, rests_until = :rests_until, claim = :claim,
-    notice_due_at = :notice_due_at, disabled_by = :disabled_by, cleanup = :cleanup,
-    claimed_delivery = :claimed_delivery
+    notice_due_at = :notice_due_at, health = :health, disabled_by = :disabled_by, disabled_at = :disabled_at,
+    disabled_user = :disabled_user, cleanup = :cleanup, claimed_delivery = :claimed_delivery
   where id = :id`,
 );
 
@@ -199,14 +212,19 @@ export async function closeWebhooks(tx: Tx, customerId: string): Promise<void> {
   await CLOSE_ALL.run(tx, { customerId });
 }
 
-const PAUSE_OF = statement<{ customerId: string; userId: string }>(
-  `update webhooks set ${CLOSED}, cleanup = 'end_waiting'
+const PAUSE_OF = statement<{ customerId: string; userId: string; now: number }>(
+  `update webhooks set ${CLOSED}, disabled_by = 'member_left', disabled_at = :now, cleanup = 'end_waiting'
   where customer_id = :customerId and created_by = :userId and enabled = 1 and ${EXISTS}`,
 );
 
 /** Disables the webhooks that a user made for a customer whose row the unit holds. Later units end their waiting deliveries. */
-export async function pauseWebhooksOf(tx: Tx, customerId: string, userId: string): Promise<void> {
-  await PAUSE_OF.run(tx, { customerId, userId });
+export async function pauseWebhooksOf(
+  tx: Tx,
+  customerId: string,
+  userId: string,
+  now: number,
+): Promise<void> {
+  await PAUSE_OF.run(tx, { customerId, userId, now });
 }
 
 const LOCK_ALL = statement<{ customerId: string }, Pick<WebhookRow, 'id' | 'enabled'>>(
@@ -214,7 +232,7 @@ const LOCK_ALL = statement<{ customerId: string }, Pick<WebhookRow, 'id' | 'enab
   { lock: 'for update' },
 );
 const PAUSE = listStatement<{ ids: readonly string[]; now: number }>(
-  `update webhooks set ${CLOSED}, served_at = :now, disabled_by = 'tier', cleanup = 'end_waiting'
+  `update webhooks set ${CLOSED}, served_at = :now, disabled_by = 'tier', disabled_at = :now, cleanup = 'end_waiting'
   where id in (:ids)`,
   'text',
 );
@@ -308,7 +326,7 @@ interface TakenRow {
   readonly tier: Tier;
   readonly failure_count: number;
   readonly served_at: number;
-  readonly disabled_by: 'failures' | 'tier' | null;
+  readonly disabled_by: WebhookRow['disabled_by'];
   readonly email: string;
 }
 

@@ -12,6 +12,7 @@ import { advanceCursor } from '../../../src/store/webhooks/fan-out.ts';
 export const TEST_SERVICE: ServiceFacts = {
   version: releaseVersion(),
   zones: ['uqrp.net'],
+  webhookSchedule: [0, 5, 300, 1800, 7200],
   dnsPorts: () => ({ dns: 5300, dot: 8853, doh: 8443 }),
   features: {
     organizations: true,

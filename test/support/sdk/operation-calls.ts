@@ -129,7 +129,8 @@ export const CALLS: Readonly<Record<string, Call>> = {
   updateWebhook: ({ webhooks }) =>
     webhooks.update(ID, { name: 'a', enabled: true, scopes: { namespaces: [] } }),
   deleteWebhook: ({ webhooks }) => webhooks.delete(ID),
-  listWebhookDeliveries: ({ webhooks }) => webhooks.deliveries(ID, { status: 'failed' }, { limit: 1 }).page(),
+  listWebhookDeliveries: ({ webhooks }) =>
+    webhooks.deliveries(ID, { status: 'failed', order: 'created' }, { limit: 1 }).page(),
   redeliverWebhookDelivery: ({ webhooks }) => webhooks.redeliver(ID, ID),
   regenerateWebhookSecret: ({ webhooks }) => webhooks.rotateSecret(ID),
   testWebhook: ({ webhooks }) => webhooks.test(ID),

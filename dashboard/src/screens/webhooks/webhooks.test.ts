@@ -25,6 +25,19 @@ function webhook(failures: number, secondsAgo: number | null, enabled = true): W
     scopes: { namespaces: [] },
     created_at: '2026-11-22T00:00:00.000Z',
     created_by: null,
+    health: {
+      state: !enabled ? 'disabled' : failures > 0 ? 'failing' : 'healthy',
+      failing_since: null,
+      rests_until: null,
+      last_success_at: null,
+      last_failure_at: null,
+      last_error: null,
+      last_response_code: null,
+      disabled_at: null,
+      disabled_by: null,
+      disabled_user: null,
+      recent: { attempts: 0, succeeded: 0, p95_ms: null },
+    },
   };
 }
 
