@@ -4,7 +4,7 @@ import { backoffMs, wait } from '../../shared/wait.ts';
 import { ApiError, apiError, ConnectionError, TimeoutError } from './errors.ts';
 
 /** The same as in package.json, which a bundle does not hold. */
-export const VERSION = '0.1.0';
+export const VERSION = '0.2.0';
 
 /** Statuses after which the same request may succeed. */
 const TRANSIENT: ReadonlySet<number> = new Set([408, 500, 502, 503, 504]);
