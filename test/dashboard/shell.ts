@@ -9,12 +9,12 @@ browserTest('shell', (get) => {
     await signIn();
     await effectsRan(page);
     await page.keyboard.press('Control+k');
-    const palette = page.getByRole('combobox', { name: 'Page, namespace, webhook or action' });
-    await palette.waitFor();
+    const palette = page.getByRole('dialog', { name: 'Go to' }).getByRole('combobox');
+    await palette.and(page.locator(':focus')).waitFor();
     await axe('palette');
     await shot('palette');
-    await palette.fill('acc');
-    await palette.press('Enter');
+    await page.keyboard.type('acc');
+    await page.keyboard.press('Enter');
     const heading = page.getByRole('heading', { level: 1, name: 'Account' });
     await heading.waitFor();
     await page.locator('h1:focus').waitFor();

@@ -1,27 +1,20 @@
-/** Goes to pages, namespaces, webhooks and keys by their names, and does what is done everywhere. */
-import { useEffect, useId, useState } from 'preact/hooks';
-import { useResource } from '../data/resource.ts';
+/** Goes to pages, records, namespaces and documents by their names, and does what is done everywhere. */
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import type { Found } from '../documents/search.ts';
 import { t } from '../text/text.ts';
 import { Dialog } from '../ui/dialog.tsx';
-import { toast } from '../ui/toast.tsx';
+import { ApiIcon, DocsIcon, Icon, RecordIcon } from '../ui/icon.tsx';
 import { api } from './client.ts';
+import { type Item, pageItem, useItems } from './palette-items.ts';
 import { ranked } from './rank.ts';
-import { navigate } from './router.ts';
-import { NAV_LINKS } from './routes.ts';
-import { signOut } from './session.ts';
-import { setTheme, THEMES } from './theme.ts';
-
-interface Item {
-  readonly id: string;
-  readonly text: string;
-  /** What kind of thing it is. */
-  readonly kind: string;
-  readonly run: () => void;
-}
 
 const SHOWN_MAX = 12;
-/** Milliseconds in which the names are not read again. */
-const FRESH_MS = 30_000;
+/** Rows of stored records. */
+const RECORDS_MAX = 6;
+/** Milliseconds after the last letter. */
+const PAUSE_MS = 150;
+/** Of fewer letters everything would be found. */
+const LETTERS_MIN = 2;
 
 export interface PaletteProps {
   readonly onClose: () => void;
@@ -32,26 +25,38 @@ export function Palette({ onClose, onHelp }: PaletteProps) {
   const id = useId();
   const [query, setQuery] = useState('');
   const [at, setAt] = useState(0);
-  const found = ranked(useItems(onHelp), ({ text }) => text, query).slice(0, SHOWN_MAX);
-  useEffect(() => setAt(0), [query]);
+  const items = useItems(onHelp);
+  const isDocuments = query.startsWith('?');
+  const isActions = query.startsWith('>');
+  const text = (isDocuments || isActions ? query.slice(1) : query).trim();
+  const records = useFound(isDocuments || isActions ? '' : text, recordsOf);
+  const documents = useFound(isDocuments ? text : '', documentsOf);
+  const found = isDocuments
+    ? [...documents, documentItem(text)]
+    : merged(items, { text, isActions, records }).slice(0, SHOWN_MAX);
   const choose = (item: Item | undefined): void => {
     if (item === undefined) return;
     onClose();
     item.run();
   };
+  const move = (to: number): void => {
+    setAt(to);
+    document.getElementById(`${id}-${to}`)?.scrollIntoView({ block: 'nearest' });
+  };
   const onKeyDown = (event: KeyboardEvent): void => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step !== undefined && found.length > 0) setAt((at + step + found.length) % found.length);
+    if (step !== undefined && found.length > 0) move((at + step + found.length) % found.length);
     else if (event.key === 'Enter') choose(found[at]);
     else return;
     event.preventDefault();
   };
   return (
-    <Dialog title={t('shell.palette')} onClose={onClose}>
+    <Dialog title={t('shell.palette')} onClose={onClose} place="top">
       <input
         type="text"
         role="combobox"
         aria-label={t('shell.paletteLabel')}
+        placeholder={t('shell.palettePlaceholder')}
         aria-expanded="true"
         aria-controls={`${id}-list`}
         aria-activedescendant={found.length > 0 ? `${id}-${at}` : undefined}
@@ -60,7 +65,10 @@ export function Palette({ onClose, onHelp }: PaletteProps) {
         spellcheck={false}
         autofocus
         value={query}
-        onInput={(event) => setQuery(event.currentTarget.value)}
+        onInput={(event) => {
+          setQuery(event.currentTarget.value);
+          setAt(0);
+        }}
         onKeyDown={onKeyDown}
       />
       <div id={`${id}-list`} role="listbox" aria-label={t('shell.palette')} class="palette">
@@ -73,8 +81,12 @@ export function Palette({ onClose, onHelp }: PaletteProps) {
             tabIndex={-1}
             onClick={() => choose(item)}
           >
-            <span>{item.text}</span>
+            <Icon of={item.icon} />
+            <span class="grow">{item.text}</span>
             <span class="dim">{item.kind}</span>
+            {item.keys?.split(' ').map((key) => (
+              <kbd key={key}>{key}</kbd>
+            ))}
           </div>
         ))}
       </div>
@@ -85,53 +97,94 @@ export function Palette({ onClose, onHelp }: PaletteProps) {
   );
 }
 
-function useItems(onHelp: () => void): readonly Item[] {
-  const namespaces = useResource('namespaces', (signal) => api.namespaces.list({ signal }), {
-    freshMs: FRESH_MS,
-  });
-  const webhooks = useResource('webhooks', (signal) => api.webhooks.list({ signal }), { freshMs: FRESH_MS });
-  const page = (path: string, text: string, kind: string): Item => ({
-    id: path,
-    text,
-    kind,
-    run: () => navigate(path),
-  });
-  return [
-    ...NAV_LINKS.map(({ path, text }) => page(path, t(text), t('shell.kindPage'))),
-    page('/audit', t('audit.title'), t('shell.kindPage')),
-    ...(namespaces.value ?? []).flatMap(({ name }) => [
-      page(`/namespaces/${encodeURIComponent(name)}`, name, t('shell.kindNamespace')),
-      page(
-        `/records?namespace=${encodeURIComponent(name)}`,
-        t('shell.recordsOf', { name }),
-        t('shell.kindNamespace'),
-      ),
-    ]),
-    ...(webhooks.value ?? []).map(({ id, name }) =>
-      page(`/webhooks/${encodeURIComponent(id)}`, name, t('shell.kindWebhook')),
-    ),
-    ...actions(onHelp),
-  ];
+interface Asked {
+  readonly text: string;
+  readonly isActions: boolean;
+  readonly records: readonly Item[];
 }
 
-function actions(onHelp: () => void): readonly Item[] {
-  const names = { auto: 'shell.themeAuto', light: 'shell.themeLight', dark: 'shell.themeDark' } as const;
-  const kind = t('shell.kindAction');
-  return [
-    ...THEMES.map((theme) => ({
-      id: `theme ${theme}`,
-      text: t('shell.theme', { theme: t(names[theme]) }),
-      kind,
-      run: () => setTheme(theme),
-    })),
-    { id: 'help', text: t('shell.help'), kind, run: onHelp },
-    {
-      id: 'sign-out',
-      text: t('shell.signOut'),
-      kind,
-      run: () => {
-        signOut().catch(() => toast(t('ui.noConnection'), { isError: true }));
-      },
-    },
-  ];
+/** What the letters find: good matches, stored records, then what only has the letters in their order. */
+function merged(items: readonly Item[], { text, isActions, records }: Asked): readonly Item[] {
+  if (text === '' && !isActions) return items.filter(({ isShown }) => isShown === true);
+  const own = items.filter(({ isAction }) => !isActions || isAction === true);
+  const matching = ranked(own, (item) => item.text, text);
+  if (isActions) return matching;
+  const isNear = (item: Item): boolean => item.text.toLowerCase().includes(text.toLowerCase());
+  // A recent page, or a record of the last answer, is found once.
+  const seen = new Set<string>();
+  return [...matching.filter(isNear), ...records, ...askItems(text), ...matching].filter(
+    ({ id }) => !seen.has(id) && seen.add(id),
+  );
+}
+
+/** A text with a dot may be a name of the DNS, or a key. */
+function askItems(text: string): readonly Item[] {
+  if (!/^[^\s.]+(?:\.[^\s.]+)+\.?$/.test(text)) return [];
+  const path = `/playground?name=${encodeURIComponent(text)}`;
+  return [{ ...pageItem(path, t('shell.ask', { name: text }), t('shell.kindPlayground')), icon: ApiIcon }];
+}
+
+async function recordsOf(text: string, signal: AbortSignal): Promise<readonly Item[]> {
+  if (text.length < LETTERS_MIN || /\s/.test(text)) return [];
+  const { items } = await api.records.list({ q: text.toLowerCase() }, { limit: RECORDS_MAX, signal }).page();
+  return items.map(({ id, key }) => ({
+    ...pageItem(`/records?record=${encodeURIComponent(id)}`, key, t('shell.kindRecord')),
+    icon: RecordIcon,
+  }));
+}
+
+async function documentsOf(text: string, signal: AbortSignal): Promise<readonly Item[]> {
+  if (text.length < LETTERS_MIN) return [];
+  // The page names the index of its build.
+  const page = await (await fetch('/docs', { signal })).text();
+  const address = /data-search="([^"]+)"/.exec(page)?.[1];
+  if (address === undefined) return [];
+  const [{ search }, index] = await Promise.all([
+    import('../documents/search.ts'),
+    fetch(address, { signal }).then((answer) => answer.json()),
+  ]);
+  return search(index, text).map(({ url, page: title, section }: Found) => ({
+    id: url,
+    icon: DocsIcon,
+    text: section === '' ? title : section,
+    kind: section === '' ? t('shell.kindDocument') : title,
+    run: () => location.assign(url),
+  }));
+}
+
+/** The documents themselves. */
+function documentItem(text: string): Item {
+  return {
+    id: 'documents',
+    icon: DocsIcon,
+    text: t('shell.documents'),
+    kind: t('shell.kindDocument'),
+    run: () => location.assign(text === '' ? '/docs' : `/docs?q=${encodeURIComponent(text)}`),
+  };
+}
+
+/** What a source finds, a moment after the last letter. Until then, and when it fails, what it found before. */
+function useFound(
+  text: string,
+  find: (text: string, signal: AbortSignal) => Promise<readonly Item[]>,
+): readonly Item[] {
+  const [found, setFound] = useState<readonly Item[]>([]);
+  const source = useRef(find);
+  useEffect(() => {
+    if (text === '') return setFound([]);
+    const abort = new AbortController();
+    const timer = setTimeout(() => {
+      source.current(text, abort.signal).then(
+        (items) => {
+          if (!abort.signal.aborted) setFound(items);
+        },
+        () => undefined,
+      );
+    }, PAUSE_MS);
+    return () => {
+      clearTimeout(timer);
+      abort.abort();
+    };
+  }, [text]);
+  return found;
 }

@@ -6,6 +6,7 @@ import { forgetResources, refetchAll, restRetriesWhile } from '../data/resource.
 import { forgetUndo } from '../ui/toast.tsx';
 import { api, whenSessionIsLost } from './client.ts';
 import { tellOtherTabs, whenOtherTabTells } from './other-tabs.ts';
+import { forgetVisits } from './recent.ts';
 import { leaveWithoutQuestion } from './router.ts';
 import { tabStep } from './tab-step.ts';
 
@@ -102,6 +103,7 @@ function forgetAll(): void {
   forgetResources();
   forgetUndo();
   forgetDrafts();
+  forgetVisits();
 }
 
 /** Ends the session here and on the server. */

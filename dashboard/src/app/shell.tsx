@@ -15,6 +15,7 @@ import { Nav } from './nav.tsx';
 import { isOffline } from './offline.ts';
 import { Palette } from './palette.tsx';
 import { PasskeyOffer } from './passkey-offer.tsx';
+import { followVisits } from './recent.ts';
 import { navigate, place } from './router.ts';
 import { findRoute, NAV_LINKS } from './routes.ts';
 import { ScreenSlot } from './screen-slot.tsx';
@@ -79,6 +80,7 @@ function Frame({ user: { id, email }, isLost }: FrameProps) {
   const [isPaletteOpen, setPaletteOpen] = useState(false);
   useEffect(() => addShortcuts(shellShortcuts(() => setHelpOpen(true))), []);
   useEffect(() => listenForPalette(() => setPaletteOpen(true)), []);
+  useEffect(followVisits, []);
   return (
     <>
       <a class="skip" href="#main">

@@ -11,8 +11,8 @@ export interface DialogProps {
   readonly onClose: () => void;
   /** False: neither Esc nor a button closes it. Default true. */
   readonly canClose?: boolean;
-  /** `side`: a panel at the edge, for the details of a row. Default: in the middle. */
-  readonly place?: 'middle' | 'side';
+  /** `side`: a panel at the edge, for the details of a row. `top`: its height changes, its upper edge stays. Default: in the middle. */
+  readonly place?: 'middle' | 'side' | 'top';
   /** A wide one, for tables and code. */
   readonly isWide?: boolean;
 }

@@ -1,0 +1,56 @@
+/** The palette does the work: records, forms, names, places and documents, by keyboard alone. */
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { browserTest, effectsRan } from '../support/browser/dashboard.ts';
+import { account } from '../support/server-process.ts';
+
+browserTest('palette', (get) => {
+  it('the palette finds records, opens forms, asks names and shows what was visited', async () => {
+    const { page, server, signIn, axe } = get();
+    const ada = account(server, 'ada@example.net', 'pro');
+    for (const name of ['acme', 'shop']) await ada.call('POST', '/namespaces', { namespace: { name } });
+    await ada.call('POST', '/records', {
+      record: { key: 'eve.dark-mode.acme.v1', data: 'b24=', content_type: 'text/plain' },
+    });
+    await signIn();
+    const palette = page.getByRole('dialog', { name: 'Go to' });
+    const choose = async (typed: string, option: string): Promise<void> => {
+      await effectsRan(page);
+      await page.keyboard.press('Control+k');
+      await palette.getByRole('combobox').and(page.locator(':focus')).waitFor();
+      await page.keyboard.type(typed);
+      await palette.getByRole('option', { name: option }).waitFor();
+      if (typed === 'dark-mode') await axe('a record in the palette');
+      const chosen = palette.getByRole('option', { selected: true });
+      for (let steps = 0; !(await chosen.innerText()).startsWith(option) && steps < 12; steps += 1)
+        await page.keyboard.press('ArrowDown');
+      await page.keyboard.press('Enter');
+      await palette.waitFor({ state: 'detached' });
+    };
+    // The resource stands in the middle of the key.
+    await choose('dark-mode', 'eve.dark-mode.acme.v1');
+    await page.getByRole('dialog', { name: 'eve.dark-mode.acme.v1' }).waitFor();
+    await page.keyboard.press('Escape');
+    await choose('new record in acme', 'New record in acme');
+    const form = page.getByRole('dialog', { name: 'New record' });
+    await form.getByRole('textbox', { name: 'Key' }).and(page.locator(':focus')).waitFor();
+    assert.match(await form.getByRole('textbox', { name: 'Key' }).inputValue(), /acme/);
+    await page.keyboard.press('Escape');
+    await choose('> mint shop', 'Mint a token for shop');
+    await page.getByRole('dialog', { name: 'New token' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.waitForURL(/namespaces\/shop/);
+    await choose('eve.dark-mode.acme.v1', 'Ask eve.dark-mode.acme.v1');
+    await page.waitForURL(/\/playground\?name=eve\.dark-mode/);
+    // Without a letter: the pages that were visited come first.
+    await choose('', 'shop');
+    await page.waitForURL(/namespaces\/shop/);
+    await effectsRan(page);
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('?webhook');
+    await palette.getByRole('option', { name: 'Documents' }).waitFor();
+    await palette.getByRole('option').nth(3).waitFor();
+    await page.keyboard.press('Escape');
+    await palette.waitFor({ state: 'detached' });
+  });
+});
