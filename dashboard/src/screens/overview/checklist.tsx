@@ -20,6 +20,11 @@ const LOOK_MS = 3000;
 
 const isHidden = signal(readSetting('checklist') === 'hidden');
 
+/** Whether it was put away, in this browser. */
+export function isChecklistHidden(): boolean {
+  return isHidden.value;
+}
+
 export interface ChecklistProps {
   readonly usage: Usage;
   readonly namespaces: readonly NamespaceResource[];

@@ -1,40 +1,100 @@
+import { useState } from 'preact/hooks';
+import type { QueryCounts, Usage } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
+import { place, setQuery } from '../../app/router.ts';
 import { useResource } from '../../data/resource.ts';
+import { usePoll } from '../../data/use-poll.ts';
 import { t } from '../../text/text.ts';
+import { Chips } from '../../ui/chips.tsx';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { Loading } from '../../ui/loading.tsx';
 import { Page } from '../../ui/page.tsx';
 import { useNamespaces } from '../namespaces/use-namespaces.ts';
 import { LimitGauges } from '../usage/limit-gauges.tsx';
+import { limitsOf } from '../usage/usage-parts.ts';
 import { Attention } from './attention.tsx';
-import { Checklist } from './checklist.tsx';
-import { Traffic } from './traffic.tsx';
+import { Checklist, isChecklistHidden } from './checklist.tsx';
+import { Figures } from './figures.tsx';
+import { TopResources, Traffic } from './traffic.tsx';
+
+type Window = QueryCounts['window'];
+const WINDOWS: readonly Window[] = ['24h', '7d', '30d'];
+const FRESH_MS = 10_000;
+/** Milliseconds between two looks: the first answer of an account should not be long in coming. */
+const POLL_MS = { empty: 3_000, full: 30_000 } as const;
+/** A limit is shown from this part of it on. */
+const SHOWN_FROM = 0.5;
 
 export function OverviewScreen() {
-  const usage = useResource('usage', (signal) => api.usage({ signal }));
-  const namespaces = useNamespaces();
-  const failed = usage.state === 'failed' ? usage : namespaces.state === 'failed' ? namespaces : null;
+  const asked = place.value.query.get('window');
+  const window = WINDOWS.find((one) => one === asked) ?? '24h';
+  // Under `usage`: what changes the usage changes this.
+  const overview = useResource(`usage overview ${window}`, (signal) => api.overview({ window, signal }), {
+    freshMs: FRESH_MS,
+  });
+  const { value } = overview;
+  const isUsed = value !== undefined && (value.usage.records.used > 0 || value.usage.webhooks.used > 0);
+  usePoll(isUsed ? POLL_MS[value.queries.total === 0 ? 'empty' : 'full'] : null, overview.again);
+  const windows = WINDOWS.map((one) => ({ value: one, text: t(`overview.window${one}`) }));
   return (
-    <Page title={t('overview.title')}>
-      {failed === null ? null : <ErrorNote error={failed.error} again={failed.again} />}
-      {failed === null && (usage.state === 'loading' || namespaces.state === 'loading') ? <Loading /> : null}
-      {usage.state === 'ready' && namespaces.state === 'ready' ? (
-        <>
-          <Checklist usage={usage.value} namespaces={namespaces.value} />
-          {/* A new account has nothing to count yet. */}
-          {usage.value.records.used > 0 || usage.value.webhooks.used > 0 ? (
-            <>
-              <div class="cards">
-                <LimitGauges usage={usage.value} />
-              </div>
-              <div class="cards wide-cards">
-                <Traffic />
-                <Attention />
-              </div>
-            </>
-          ) : null}
-        </>
+    <Page
+      title={t('overview.title')}
+      actions={
+        <Chips
+          label={t('overview.window')}
+          chips={windows}
+          chosen={window}
+          onChange={(next) => setQuery({ window: next === null || next === '24h' ? null : next })}
+        />
+      }
+    >
+      {overview.error === undefined ? null : <ErrorNote error={overview.error} again={overview.again} />}
+      {overview.state === 'loading' ? <Loading /> : null}
+      {value === undefined ? null : <FirstSteps usage={value.usage} />}
+      {/* A new account has nothing to count yet. */}
+      {value !== undefined && isUsed ? (
+        <div class="overview full-width">
+          <Figures queries={value.queries} />
+          <div class="stack">
+            <Traffic queries={value.queries} />
+            <TopResources resources={value.resources} />
+          </div>
+          <div class="stack">
+            <Attention />
+            <NearLimits usage={value.usage} />
+          </div>
+        </div>
       ) : null}
     </Page>
+  );
+}
+
+/** Reads what the steps need while one is left. */
+function FirstSteps({ usage }: { readonly usage: Usage }) {
+  const { namespaces, records, webhooks, metered } = usage;
+  const isDone =
+    namespaces.used > 0 && records.used > 0 && webhooks.used > 0 && metered.total_authenticated_queries > 0;
+  // The answer to the last step stays in view.
+  const [wasOpen] = useState(!isDone);
+  return wasOpen && !isChecklistHidden() ? <OpenSteps usage={usage} /> : null;
+}
+
+function OpenSteps({ usage }: { readonly usage: Usage }) {
+  const namespaces = useNamespaces();
+  if (namespaces.state === 'failed') return <ErrorNote error={namespaces.error} again={namespaces.again} />;
+  return namespaces.state === 'ready' ? <Checklist usage={usage} namespaces={namespaces.value} /> : null;
+}
+
+/** Limits of which half is used, and the way to the others. */
+function NearLimits({ usage }: { readonly usage: Usage }) {
+  const near = limitsOf(usage).filter(({ used, limit }) => used >= limit * SHOWN_FROM);
+  return (
+    <section class="card stack" aria-labelledby="near-limits">
+      <h2 id="near-limits">{t('overview.limits')}</h2>
+      {near.length === 0 ? <p class="dim">{t('overview.limitsFar')}</p> : <LimitGauges limits={near} />}
+      <p>
+        <a href="/usage">{t('overview.toUsage')}</a>
+      </p>
+    </section>
   );
 }

@@ -1,75 +1,59 @@
 import { useMemo } from 'preact/hooks';
-import type { QueryLogRow } from '../../../../sdk/src/uqrp-sdk.ts';
-import { api } from '../../app/client.ts';
-import { useResource } from '../../data/resource.ts';
+import type { QueryCounts } from '../../../../sdk/src/uqrp-sdk.ts';
 import { count, dateTime } from '../../format/format.ts';
 import { t, tn } from '../../text/text.ts';
 import { Chart } from '../../ui/chart.tsx';
-import { ErrorNote } from '../../ui/error-note.tsx';
-import { Loading } from '../../ui/loading.tsx';
-import { chartOf } from '../query-log/time-buckets.ts';
-import { stepsOf } from './traffic-steps.ts';
+import { chartOfCounts } from '../query-log/time-buckets.ts';
 
-const PAGE = 100;
-/** Rows that the chart is made of at most: ten requests. */
-const ROWS_MAX = 1000;
-const FRESH_MS = 30_000;
-
-interface Newest {
-  readonly rows: readonly QueryLogRow[];
-  /** Of 24 hours, as the server has counted them. */
-  readonly total: number;
-  /** Queries whose rows a node could not keep. */
-  readonly dropped: number;
-  /** Time of the oldest row when there are older ones. */
-  readonly since: string | null;
-}
-
-async function newestRows(signal: AbortSignal): Promise<Newest> {
-  const rows: QueryLogRow[] = [];
-  let counts = { total: 0, dropped: 0 };
-  for await (const page of api.queryLogs.list({}, { limit: PAGE, signal }).pages()) {
-    counts = page.meta;
-    rows.push(...page.items);
-    if (page.next !== null && rows.length >= ROWS_MAX)
-      return { ...counts, rows, since: rows.at(-1)?.timestamp ?? null };
-  }
-  return { ...counts, rows, since: null };
-}
-
-/** Answers of the last 24 hours by status. The API has no sums by hour: of many answers, the chart has the newest alone. */
-export function Traffic() {
-  const newest = useResource('query-log newest', newestRows, { freshMs: FRESH_MS });
-  const { value } = newest;
-  const data = useMemo(() => {
-    const since = value?.since ?? null;
-    return chartOf(stepsOf(value?.rows ?? [], Date.now(), since === null ? null : Date.parse(since)));
-  }, [value]);
+/** Answers of the window by status. */
+export function Traffic({ queries }: { readonly queries: QueryCounts }) {
+  const data = useMemo(() => chartOfCounts(queries), [queries]);
+  const title = t(`overview.traffic${queries.window}`);
+  const { total, dropped, since } = queries;
+  const summary = tn('overview.trafficSummary', total, { since: dateTime(since) });
   return (
     <section class="card stack" aria-labelledby="traffic">
-      <h2 id="traffic">{t('overview.traffic')}</h2>
-      {newest.state === 'loading' ? <Loading /> : null}
-      {newest.state === 'failed' ? <ErrorNote error={newest.error} again={newest.again} /> : null}
-      {newest.state === 'ready' && newest.value.total === 0 ? (
-        <p class="dim">{t('overview.noTraffic')}</p>
-      ) : null}
-      {newest.state === 'ready' && newest.value.total > 0 ? (
+      <h2 id="traffic">{title}</h2>
+      {total === 0 ? (
+        <div class="empty">
+          <p>{t('overview.noTraffic')}</p>
+          <p class="dim">{t('overview.notLogged')}</p>
+        </div>
+      ) : (
         <>
-          <Chart label={t('overview.traffic')} summary={coverageOf(newest.value)} data={data} />
+          <Chart label={title} summary={summary} data={data} height={220} />
           <p class="dim">
-            {coverageOf(newest.value)} <a href="/query-log">{t('overview.toQueryLog')}</a>
+            {summary} {dropped > 0 ? `${tn('queryLog.dropped', dropped)} ` : ''}
+            <a href="/query-log">{t('overview.toQueryLog')}</a>
           </p>
         </>
-      ) : null}
+      )}
     </section>
   );
 }
 
-/** How many answers there were, and which of them the chart has. */
-function coverageOf({ rows, total, dropped, since }: Newest): string {
-  const sentences = [tn('overview.trafficSummary', total)];
-  if (since !== null)
-    sentences.push(t('overview.trafficSome', { shown: count(rows.length), since: dateTime(since) }));
-  if (dropped > 0) sentences.push(tn('queryLog.dropped', dropped));
-  return sentences.join(' ');
+/** The resources that were asked for most. */
+export function TopResources({ resources }: { readonly resources: QueryCounts }) {
+  const most = Math.max(1, ...resources.groups.map(({ total }) => total));
+  return (
+    <section class="card stack" aria-labelledby="top-resources">
+      <h2 id="top-resources">{t('overview.topResources')}</h2>
+      {resources.groups.length === 0 ? <p class="dim">{t('overview.noResources')}</p> : null}
+      <ul class="bar-list">
+        {resources.groups.map(({ key, total }) => (
+          <li key={key}>
+            {key === null ? (
+              <span class="dim">{t('overview.otherResources')}</span>
+            ) : (
+              <a href={`/records?resource=${encodeURIComponent(key)}`}>{key}</a>
+            )}
+            <span class="bar-track" aria-hidden="true">
+              <span style={{ width: `${(total / most) * 100}%` }} />
+            </span>
+            <span class="number">{count(total)}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
 }

@@ -1,8 +1,9 @@
-import type { QueryLogRow, QueryStatus } from '../../../../sdk/src/uqrp-sdk.ts';
+import type { QueryCounts, QueryLogRow, QueryStatus } from '../../../../sdk/src/uqrp-sdk.ts';
 import type { ChartData } from '../../ui/chart.tsx';
 
 export const STATUSES: readonly QueryStatus[] = ['hit', 'miss', 'expired', 'error', 'refused'];
-const TONES = { hit: 'good', miss: 'info', expired: 'warn', error: 'bad', refused: 'dim' } as const;
+/** The colours of a status, in charts and pills. */
+export const TONES = { hit: 'good', miss: 'info', expired: 'warn', error: 'bad', refused: 'dim' } as const;
 
 export interface TimeBuckets {
   /** Seconds in one. */
@@ -52,6 +53,18 @@ export function countRows(
 export function chartOf({ starts, counts }: TimeBuckets): ChartData {
   const series = STATUSES.map((name, at) => ({ name, tone: TONES[name], values: counts[at] ?? [] }));
   return { times: starts, series, isStacked: true };
+}
+
+/** @param queries by status */
+export function chartOfCounts({ since, step_seconds: width, groups }: QueryCounts): ChartData {
+  const first = Date.parse(since) / 1000;
+  const times = (groups[0]?.counts ?? []).map((_, at) => first + at * width);
+  const series = STATUSES.map((name) => ({
+    name,
+    tone: TONES[name],
+    values: groups.find(({ key }) => key === name)?.counts ?? [],
+  }));
+  return { times, series, isStacked: true };
 }
 
 /** The selected seconds as a window: whole buckets, at least one. */

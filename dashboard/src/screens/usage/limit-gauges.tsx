@@ -1,32 +1,33 @@
-import type { Usage } from '../../../../sdk/src/uqrp-sdk.ts';
 import { count } from '../../format/format.ts';
 import { t } from '../../text/text.ts';
 import { Gauge } from '../../ui/gauge.tsx';
-import { WriteBudget } from './write-budget.tsx';
+import { type LimitUse, resetParts } from './usage-parts.ts';
 
-/** Records, webhooks, private reads and writes, each with its limit. */
-export function LimitGauges({ usage }: { readonly usage: Usage }) {
-  const { records, webhooks, metered, writes } = usage;
-  const gauge = (label: string, value: number, max: number, note?: string) => (
-    <Gauge
-      label={label}
-      value={value}
-      max={max}
-      text={t('usage.of', { used: count(value), limit: count(max) })}
-      {...(note === undefined ? {} : { note })}
-    />
-  );
+/** How much of each limit is used. */
+export function LimitGauges({ limits }: { readonly limits: readonly LimitUse[] }) {
   return (
     <>
-      {gauge(t('nav.records'), records.used, records.limit)}
-      {gauge(t('nav.webhooks'), webhooks.used, webhooks.limit)}
-      {gauge(
-        t('usage.reads'),
-        metered.total_authenticated_queries,
-        metered.tier_allowance,
-        t('usage.estimated'),
-      )}
-      <WriteBudget writes={writes} />
+      {limits.map((one) => {
+        const note = noteOf(one);
+        return (
+          <Gauge
+            key={one.name}
+            label={t(`usage.${one.name}`)}
+            value={one.used}
+            max={one.limit}
+            text={t('usage.of', { used: count(one.used), limit: count(one.limit) })}
+            {...(note === null ? {} : { note })}
+          />
+        );
+      })}
     </>
   );
+}
+
+function noteOf({ name, resetsIn }: LimitUse): string | null {
+  if (name === 'reads') return t('usage.estimated');
+  if (resetsIn === undefined) return null;
+  if (resetsIn === 0) return t('usage.whole');
+  const { value, unit } = resetParts(resetsIn);
+  return t(unit === 'seconds' ? 'usage.resetsSeconds' : 'usage.resetsMinutes', { value });
 }

@@ -38,6 +38,40 @@ export function tierRows(tiers: Meta['tiers'], own: string): readonly TierRow[] 
     .toSorted((a, b) => a.records - b.records);
 }
 
+export type LimitName = 'records' | 'webhooks' | 'reads' | 'writesMinute' | 'writesHour';
+
+/** What is limited in number. */
+export interface LimitUse {
+  readonly name: LimitName;
+  readonly used: number;
+  readonly limit: number;
+  /** Seconds until nothing is used any more. */
+  readonly resetsIn?: number;
+}
+
+/** A tier without webhooks has no limit of them. */
+export function limitsOf({ records, webhooks, metered, writes }: Usage): readonly LimitUse[] {
+  const reads = { used: metered.total_authenticated_queries, limit: metered.tier_allowance };
+  const budgets =
+    writes === null
+      ? []
+      : (['minute', 'hour'] as const).map((period) => {
+          const { used, limit, resets_in: resetsIn } = writes[period];
+          return {
+            name: period === 'minute' ? 'writesMinute' : 'writesHour',
+            used,
+            limit,
+            resetsIn,
+          } as const;
+        });
+  return [
+    { name: 'records', ...records } as const,
+    { name: 'webhooks', ...webhooks } as const,
+    { name: 'reads', ...reads } as const,
+    ...budgets,
+  ].filter(({ limit }) => limit > 0);
+}
+
 const HOUR_MS = 3_600_000;
 
 /** Deliveries that were tried in the last hour, and whether there may be more than were read. */

@@ -11,7 +11,8 @@ import { Page } from '../../ui/page.tsx';
 import { DeliveryRates } from './delivery-rates.tsx';
 import { LimitGauges } from './limit-gauges.tsx';
 import { TierTable } from './tier-table.tsx';
-import { deletedReads, namespaceBars } from './usage-parts.ts';
+import { deletedReads, limitsOf, namespaceBars } from './usage-parts.ts';
+import { BulkAdvice } from './write-budget.tsx';
 
 const POLL_MS = 10_000;
 
@@ -34,8 +35,9 @@ function UsageParts({ usage }: { readonly usage: Usage }) {
   return (
     <>
       <section class="cards" aria-label={t('usage.limits')}>
-        <LimitGauges usage={usage} />
+        <LimitGauges limits={limitsOf(usage)} />
       </section>
+      <BulkAdvice writes={usage.writes} />
       <p class="dim">{t('usage.others', { namespaces: count(namespaces.used), keys: count(keys.used) })}</p>
       <section class="stack" aria-labelledby="usage-reads">
         <h2 id="usage-reads">{t('usage.readsTitle')}</h2>
