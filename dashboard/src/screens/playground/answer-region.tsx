@@ -17,7 +17,7 @@ import { verdictOf } from './verdict.ts';
 
 /** What replies over UDP have at most (docs/PROTOCOL.md). */
 const UDP_MAX = 1232;
-/** Records that are shown here, and characters of each. All of them stand under As dig. */
+/** Records that are shown here, and characters of one. All of them stand under As dig. */
 const RECORDS_SHOWN = 4;
 const RECORD_SHOWN_MAX = 300;
 
@@ -126,21 +126,20 @@ function parsed(text: string): unknown {
 /** The records of the answer as a master file prints them, without signatures. */
 function Lines({ examined: { message } }: { readonly examined: Examined }) {
   if (message === null) return null;
-  const records = recordsIn(message, 'answer').filter(({ type }) => typeName(type) !== 'RRSIG');
+  const records = recordsIn(message, 'answer').filter(
+    ({ type, text }) => typeName(type) !== 'RRSIG' && text.length <= RECORD_SHOWN_MAX,
+  );
   if (records.length === 0) return null;
   return (
     <ul class="answer-records code">
-      {records.slice(0, RECORDS_SHOWN).map((record) => {
-        const text = maskText(record.text);
-        return (
-          <li key={record.from}>
-            <span class="dim">
-              {record.ttl} {typeName(record.type)}
-            </span>{' '}
-            {text.length > RECORD_SHOWN_MAX ? `${text.slice(0, RECORD_SHOWN_MAX)}…` : text}
-          </li>
-        );
-      })}
+      {records.slice(0, RECORDS_SHOWN).map(({ from, ttl, type, text }) => (
+        <li key={from}>
+          <span class="dim">
+            {ttl} {typeName(type)}
+          </span>{' '}
+          {maskText(text)}
+        </li>
+      ))}
     </ul>
   );
 }

@@ -17,7 +17,7 @@ export function verdictOf(examined: Examined, ms: number, isChanged: boolean): V
   const { tone, text } = judged(examined, isChanged);
   const { message } = examined;
   const parts = [text];
-  if (message !== null && message.records.length > 0) parts.push(keptText(message));
+  if (tone !== 'bad' && message !== null && message.records.length > 0) parts.push(keptText(message));
   if (!isChanged) parts.push(milliseconds(ms));
   return { tone, text: parts.join(', ') };
 }
