@@ -1,8 +1,9 @@
-/** The reference of the API: one document, and forms that send. */
+/** The reference of the API: an index, one operation a screen, and forms that send. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Page } from 'playwright-core';
-import { browserTest } from '../support/browser/dashboard.ts';
+import en from '../../dashboard/src/text/en.json' with { type: 'json' };
+import { browserTest, effectsRan } from '../support/browser/dashboard.ts';
 
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly operationId: string }>>>>;
@@ -10,9 +11,7 @@ interface Document {
 
 /** Opens the reference at an operation, and its form. */
 async function openForm(page: Page, origin: string, id: string) {
-  // Of the same document it would only change the anchor.
-  await page.goto('about:blank');
-  await page.goto(`${origin}/api#${id}`);
+  await page.goto(`${origin}/api?operation=${id}`);
   await page.getByRole('button', { name: `Try it: ${id}`, exact: true }).click();
   return page.getByRole('form', { name: `Try it: ${id}`, exact: true });
 }
@@ -20,7 +19,7 @@ async function openForm(page: Page, origin: string, id: string) {
 browserTest(
   'api',
   (get) => {
-    it('is one document with every operation, which an anchor leads into', async () => {
+    it('has an index of every operation, and one operation a screen', async () => {
       const { page, origin, signIn, axe, shot } = get();
       await signIn();
       const main = page.getByRole('navigation', { name: 'Main' });
@@ -31,15 +30,66 @@ browserTest(
       const ids = Object.values(paths).flatMap((one) =>
         Object.values(one).map(({ operationId }) => operationId),
       );
-      await page.locator('article').first().waitFor();
-      const shown = await page.locator('article').evaluateAll((all) => all.map(({ id }) => id));
+      const index = page.getByRole('navigation', { name: en.api.contents, exact: true });
+      await index.getByRole('link').first().waitFor();
+      const shown = await index
+        .getByRole('link')
+        .evaluateAll((all) => all.map((link) => link.getAttribute('href')?.split('=')[1]));
       assert.deepEqual([new Set(shown), shown.length], [new Set(ids), ids.length]);
       await axe('api');
+      await index.getByRole('link', { name: 'Creates a webhook' }).click();
+      await page.locator('h2:focus', { hasText: 'Creates a webhook' }).waitFor();
+      await page.waitForURL(`${origin}/api?operation=createWebhook`);
+      assert.equal(await page.getByRole('article').count(), 1);
+      await page.getByRole('article').getByRole('tab', { name: 'python' }).click();
+      await page.getByRole('article').getByRole('tabpanel').getByText('urllib.request').first().waitFor();
+      await axe('api, an operation');
       await shot('api');
+    });
+
+    it('finds operations by any words, and follows addresses of before', async () => {
+      const { page, origin } = get();
+      await page.goto(`${origin}/api`);
+      const index = page.getByRole('navigation', { name: en.api.contents, exact: true });
+      await index.getByRole('link').first().waitFor();
+      await effectsRan(page);
+      await page.keyboard.press('/');
+      await page.keyboard.type('revoke token');
+      await index
+        .getByRole('status')
+        .getByText(/^(?:one operation|\d operations)$/)
+        .waitFor();
+      await index.getByRole('link', { name: 'Revokes a query token' }).waitFor();
+      assert.equal(await index.getByRole('link', { name: 'Creates a webhook' }).count(), 0);
+      await page.keyboard.press('Enter');
+      await page.locator('h2:focus', { hasText: 'Revokes a query token' }).waitFor();
+      await page.goto('about:blank');
       await page.goto(`${origin}/api#createWebhook`);
-      await page.locator('#createWebhook-title:focus').waitFor();
-      const top = await page.locator('#createWebhook').evaluate((one) => one.getBoundingClientRect().top);
-      assert.ok(top >= -1 && top < 400, String(top));
+      await page.waitForURL(`${origin}/api?operation=createWebhook`);
+      await page.goto(`${origin}/api?operation=doMagic`);
+      await page.getByText('There is no operation doMagic.').waitFor();
+      await page.getByRole('link', { name: 'docs/API.md' }).first().click();
+      await page.waitForURL(`${origin}/docs/api`);
+    });
+
+    it('lets a visitor read, and send what needs no session', async () => {
+      const { origin, context } = get();
+      const other = await context.browser()!.newContext({ viewport: { width: 390, height: 844 } });
+      const page = await other.newPage();
+      await page.goto(`${origin}/api?operation=createRecord`);
+      await page.getByRole('button', { name: 'Try it: createRecord', exact: true }).click();
+      const link = page.getByRole('link', { name: en.api.signIn });
+      assert.equal(await link.getAttribute('href'), '/sign-in?next=%2Fapi%3Foperation%3DcreateRecord');
+      assert.equal(await page.getByRole('button', { name: 'Send', exact: true }).count(), 0);
+      // On a phone the list makes room for the operation.
+      const index = page.getByRole('navigation', { name: en.api.contents, exact: true });
+      assert.equal(await index.getByRole('link', { name: 'Lists records' }).count(), 0);
+      await index.getByRole('link', { name: en.api.all }).click();
+      await index.getByRole('link', { name: 'Lists records' }).waitFor();
+      const form = await openForm(page, origin, 'getMeta');
+      await form.getByRole('button', { name: 'Send' }).click();
+      await form.getByText('"zones"').first().waitFor();
+      await other.close();
     });
 
     it('sends a read at once, with the session, and shows it as code', async () => {
@@ -123,7 +173,7 @@ browserTest(
     it('works by keyboard, and says when the server cannot be reached', async () => {
       const { page, origin, context, allow } = get();
       allow(/ERR_INTERNET_DISCONNECTED/);
-      await page.goto(`${origin}/api#getUsage`);
+      await page.goto(`${origin}/api?operation=getUsage`);
       await page.getByRole('button', { name: 'Try it: getUsage' }).focus();
       await page.keyboard.press('Enter');
       const form = page.getByRole('form', { name: 'Try it: getUsage' });

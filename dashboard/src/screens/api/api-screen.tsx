@@ -1,18 +1,28 @@
-import { useEffect, useMemo } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { api } from '../../app/client.ts';
+import { navigate, place } from '../../app/router.ts';
 import { useResource } from '../../data/resource.ts';
-import { t } from '../../text/text.ts';
+import { t, tn } from '../../text/text.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { Loading } from '../../ui/loading.tsx';
 import { Page } from '../../ui/page.tsx';
-import { commonAnswers, commonKey, type OpenApi, operationGroups } from './openapi.ts';
-import { COMMON_ANSWERS, ErrorList, OperationArticle } from './operation-article.tsx';
+import { ApiIndex, operationPath } from './api-index.tsx';
+import {
+  commonAnswers,
+  commonKey,
+  type OpenApi,
+  type Operation,
+  type OperationAnswer,
+  type OperationGroup,
+  operationGroups,
+} from './openapi.ts';
+import { ErrorList, OperationArticle } from './operation-article.tsx';
 import { RichText } from './rich-text.tsx';
 
 /** Milliseconds: the document changes with the program only. */
 const FRESH_MS = 3_600_000;
 
-/** The reference of the API as one document: the search of the browser finds everything in it. */
+/** The reference of the API: an index of all operations, and one of them. */
 export function ApiScreen() {
   const read = useResource(
     'openapi',
@@ -23,9 +33,14 @@ export function ApiScreen() {
     <Page
       title={t('nav.api')}
       actions={
-        <a class="button" href="/api/v1/openapi.json" download="openapi.json">
-          {t('api.download')}
-        </a>
+        <>
+          <a class="button" href="/docs/api">
+            {t('api.guide')}
+          </a>
+          <a class="button" href="/api/v1/openapi.json" download="openapi.json">
+            {t('api.download')}
+          </a>
+        </>
       }
     >
       {read.state === 'loading' ? <Loading /> : null}
@@ -37,66 +52,110 @@ export function ApiScreen() {
 
 function Reference({ document: described }: { readonly document: OpenApi }) {
   const groups = useMemo(() => operationGroups(described), [described]);
-  const answers = useMemo(() => commonAnswers(groups.flatMap(({ operations }) => operations)), [groups]);
+  const operations = useMemo(() => groups.flatMap((group) => group.operations), [groups]);
+  const answers = useMemo(() => commonAnswers(operations), [operations]);
   const common = useMemo(() => new Set(answers.map(commonKey)), [answers]);
+  const wanted = place.value.query.get('operation');
+  const operation = operations.find(({ id }) => id === wanted) ?? null;
+  useFollowedAnchors(operations);
+  const content = useRef<HTMLDivElement>(null);
+  const shown = useRef(wanted);
   useEffect(() => {
-    showAnchor();
-    globalThis.addEventListener('hashchange', showAnchor);
-    return () => globalThis.removeEventListener('hashchange', showAnchor);
-  }, []);
+    document.title = t('ui.page', {
+      page: operation === null ? t('nav.api') : `${operation.summary} · ${t('nav.api')}`,
+    });
+    if (shown.current === wanted) return;
+    shown.current = wanted;
+    // The path is the same, so that the shell neither scrolls nor moves the focus.
+    globalThis.scrollTo({ top: 0 });
+    content.current?.querySelector<HTMLElement>('h2')?.focus({ preventScroll: true });
+  }, [wanted, operation]);
   return (
-    <div class="api stack">
-      <RichText text={described.info.description} />
-      <nav aria-label={t('api.contents')}>
-        <ul class="actions">
-          {groups.map(({ name }) => (
-            <li key={name}>
-              <a class="button" href={`#${anchorOf(name)}`}>
-                {name}
-              </a>
-            </li>
-          ))}
-        </ul>
-      </nav>
-      <section class="stack" aria-labelledby={COMMON_ANSWERS}>
-        <h2 id={COMMON_ANSWERS} tabIndex={-1}>
-          {t('api.commonTitle')}
-        </h2>
-        <ErrorList answers={answers} />
-      </section>
-      {groups.map(({ name, description, operations }) => (
-        <section key={name} class="stack" aria-labelledby={anchorOf(name)}>
-          <h2 id={anchorOf(name)} tabIndex={-1}>
-            {name}
-          </h2>
-          <p>{description}</p>
-          <ul class="api-list">
-            {operations.map(({ id, method, path, summary }) => (
-              <li key={id}>
-                <a href={`#${id}`}>{summary}</a>{' '}
-                <span class="code dim">
-                  {method} {path}
-                </span>
-              </li>
-            ))}
-          </ul>
-          {operations.map((operation) => (
-            <OperationArticle key={operation.id} document={described} operation={operation} common={common} />
-          ))}
-        </section>
-      ))}
+    <div class="api">
+      <ApiIndex groups={groups} current={operation?.id ?? null} />
+      <div class="api-content" ref={content}>
+        {operation === null ? (
+          <>
+            {wanted === null ? null : <p class="note warn">{t('api.unknown', { operation: wanted })}</p>}
+            <ApiStart document={described} groups={groups} answers={answers} />
+          </>
+        ) : (
+          <>
+            <OperationArticle
+              key={operation.id}
+              document={described}
+              operation={operation}
+              group={groups.find((group) => group.operations.includes(operation))?.name ?? ''}
+              common={common}
+            />
+            <Neighbours operations={operations} operation={operation} />
+          </>
+        )}
+      </div>
     </div>
   );
 }
 
-function anchorOf(tag: string): string {
-  return `tag-${tag.toLowerCase().replaceAll(' ', '-')}`;
+/** `/api#createRecord` is an address of before, which documents and people have. */
+function useFollowedAnchors(operations: readonly Operation[]): void {
+  useEffect(() => {
+    const follow = (): void => {
+      const id = location.hash.slice(1);
+      if (operations.some((one) => one.id === id)) navigate(operationPath(id), { replace: true });
+    };
+    follow();
+    globalThis.addEventListener('hashchange', follow);
+    return () => globalThis.removeEventListener('hashchange', follow);
+  }, [operations]);
 }
 
-/** The browser looks for the anchor of the address before the document is there, and moves no focus to it. */
-function showAnchor(): void {
-  const target = document.getElementById(location.hash.slice(1));
-  if (target === null) return;
-  target.scrollIntoView();
-  (target.querySelector<HTMLElement>('h3') ?? target).focus({ preventScroll: true });
+interface ApiStartProps {
+  readonly document: OpenApi;
+  readonly groups: readonly OperationGroup[];
+  readonly answers: readonly OperationAnswer[];
+}
+
+/** What holds for all operations. */
+function ApiStart({ document: { info }, groups, answers }: ApiStartProps) {
+  return (
+    <div class="api-start stack">
+      <RichText text={info.description} />
+      <section class="stack" aria-labelledby="resources">
+        <h2 id="resources" tabIndex={-1}>
+          {t('api.resources')}
+        </h2>
+        <ul class="api-cards">
+          {groups.map(({ name, description, operations }) => (
+            <li key={name} class="card">
+              <a href={operationPath(operations[0]?.id ?? '')}>{name}</a>
+              <p>{description}</p>
+              <p class="dim">{tn('api.operations', operations.length)}</p>
+            </li>
+          ))}
+        </ul>
+      </section>
+      <section class="stack" aria-labelledby="common-answers">
+        <h2 id="common-answers">{t('api.commonTitle')}</h2>
+        <ErrorList answers={answers} />
+      </section>
+    </div>
+  );
+}
+
+/** The operations before and after this one. */
+function Neighbours({
+  operations,
+  operation,
+}: {
+  readonly operations: readonly Operation[];
+  readonly operation: Operation;
+}) {
+  const at = operations.indexOf(operation);
+  const [before, after] = [operations[at - 1], operations[at + 1]];
+  return (
+    <nav class="api-neighbours" aria-label={t('api.neighbours')}>
+      {before === undefined ? <span /> : <a href={operationPath(before.id)}>← {before.summary}</a>}
+      {after === undefined ? null : <a href={operationPath(after.id)}>{after.summary} →</a>}
+    </nav>
+  );
 }

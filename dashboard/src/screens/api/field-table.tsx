@@ -12,32 +12,20 @@ export interface FieldTableProps {
 export function FieldTable({ label, fields }: FieldTableProps) {
   if (fields.length === 0) return null;
   return (
-    <div class="api-table" role="group" aria-label={label} tabIndex={0}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{t('api.field')}</th>
-            <th scope="col">{t('api.type')}</th>
-            <th scope="col">{t('api.meaning')}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {fields.map(({ name, type, isRequired, description }) => (
-            <tr key={name}>
-              <th scope="row" class="code">
-                {name}
-              </th>
-              <td>
-                {type}
-                {isRequired ? <strong>, {t('api.required')}</strong> : null}
-              </td>
-              <td>
-                <Marked text={description} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <ul class="api-fields" aria-label={label}>
+      {fields.map(({ name, type, isRequired, description }) => (
+        <li key={name}>
+          <p>
+            <code class="api-field">{name}</code> <span class="dim">{type}</span>
+            {isRequired ? <strong class="api-required"> {t('api.required')}</strong> : null}
+          </p>
+          {description === '' ? null : (
+            <p>
+              <Marked text={description} />
+            </p>
+          )}
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -2,6 +2,8 @@ import { useState } from 'preact/hooks';
 import { t } from '../../text/text.ts';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/code-block.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
+import { MethodBadge } from './api-index.tsx';
 import { FieldTable } from './field-table.tsx';
 import { type Field, fieldsOf, typeText } from './fields.ts';
 import {
@@ -12,87 +14,133 @@ import {
   type OperationAnswer,
   type Parameter,
 } from './openapi.ts';
-import { jsonText } from './request.ts';
+import { firstValues, jsonText, plannedRequest } from './request.ts';
 import { Marked, RichText } from './rich-text.tsx';
+import { snippetsOf } from './snippets.ts';
 import { TryIt } from './try-it.tsx';
 
 export interface OperationArticleProps {
   readonly document: OpenApi;
   readonly operation: Operation;
-  /** Keys of answers that are shown once, for all operations. */
+  /** Name of its resource. */
+  readonly group: string;
+  /** Keys of answers that are described at the beginning, for all operations. */
   readonly common: ReadonlySet<string>;
 }
 
-/** One operation: what it takes and answers, and a form that sends it. */
-export function OperationArticle({ document, operation, common }: OperationArticleProps) {
+/** One operation: what it takes and answers, how it is called, and a form that sends it. */
+export function OperationArticle({ document, operation, group, common }: OperationArticleProps) {
   const { id, method, path, summary, description, parameters, body, answers } = operation;
   const [isOpen, setOpen] = useState(false);
+  const shared = answers.filter((answer) => common.has(commonKey(answer)));
   return (
-    <article id={id} class="api-operation card" aria-labelledby={`${id}-title`}>
-      <h3 id={`${id}-title`} tabIndex={-1}>
-        <a href={`#${id}`}>{summary}</a>
-      </h3>
-      <p class="code">
-        <strong class={`api-method ${method.toLowerCase()}`}>{method}</strong> /api/v1{path}
-      </p>
-      <RichText text={description} />
-      <p class="dim">{credentialText(operation)}</p>
-      <FieldTable
-        label={t('api.parametersOf', { operation: id })}
-        fields={parameters.map((one) => parameterField(document, one))}
-      />
-      {body === null ? null : (
-        <>
-          <h4>{t('api.body')}</h4>
-          <p>{body.description}</p>
-          <ContentParts document={document} content={body} label={t('api.bodyOf', { operation: id })} />
-        </>
-      )}
-      <h4>{t('api.answers')}</h4>
-      {answers
-        .filter(({ status }) => status < '300')
-        .map((answer) => (
-          <div key={answer.status} class="stack">
-            <p>
-              <strong>{answer.status}</strong> <Marked text={answer.description} />
-            </p>
-            {answer.content === null ? null : (
-              <ContentParts
-                document={document}
-                content={answer.content}
-                label={t('api.answerOf', { operation: id })}
-              />
-            )}
-          </div>
-        ))}
-      <ErrorList
-        answers={answers.filter((answer) => answer.status >= '300' && !common.has(commonKey(answer)))}
-      />
-      <p>
-        <a href={`#${COMMON_ANSWERS}`}>{t('api.common')}</a>{' '}
+    <article id={id} class="api-operation" aria-labelledby={`${id}-title`}>
+      <header class="api-head">
+        <p class="dim">{group}</p>
+        <h2 id={`${id}-title`} tabIndex={-1}>
+          {summary}
+        </h2>
+        <p class="code api-path">
+          <MethodBadge method={method} isWhole /> /api/v1{path}
+        </p>
+      </header>
+      <div class="api-text">
+        <RichText text={description} />
+        <p class="dim">{credentialText(operation)}</p>
+        <div class="actions">
+          <Button
+            {...(isOpen ? {} : { tone: 'primary' as const })}
+            onClick={() => setOpen(!isOpen)}
+            isPressed={isOpen}
+            label={t('api.tryOf', { operation: id })}
+          >
+            {t('api.try')}
+          </Button>
+        </div>
+        {isOpen ? <TryIt operation={operation} /> : null}
+        {parameters.length === 0 ? null : <h3>{t('api.parameters')}</h3>}
+        <FieldTable
+          label={t('api.parametersOf', { operation: id })}
+          fields={parameters.map((one) => parameterField(document, one))}
+        />
+        {body === null ? null : (
+          <>
+            <h3>{t('api.body')}</h3>
+            {body.description === '' ? null : <p>{body.description}</p>}
+            <ContentFields document={document} content={body} label={t('api.bodyOf', { operation: id })} />
+          </>
+        )}
+        <h3>{t('api.answers')}</h3>
         {answers
-          .filter((answer) => common.has(commonKey(answer)))
-          .map(({ status }) => status)
-          .join(', ')}
-      </p>
-      <div class="actions">
-        <Button onClick={() => setOpen(!isOpen)} isPressed={isOpen} label={t('api.tryOf', { operation: id })}>
-          {t('api.try')}
-        </Button>
+          .filter(({ status }) => status < '300')
+          .map(({ status, description: meaning, content }) => (
+            <div key={status} class="stack">
+              <p>
+                <strong>{status}</strong> <Marked text={meaning} />
+              </p>
+              {content === null ? null : (
+                <ContentFields
+                  document={document}
+                  content={content}
+                  label={t('api.answerOf', { operation: id })}
+                />
+              )}
+            </div>
+          ))}
+        <ErrorList
+          answers={answers.filter((answer) => answer.status >= '300' && !common.has(commonKey(answer)))}
+        />
+        {shared.length === 0 ? null : (
+          <p>
+            <a href="/api">{t('api.common')}</a> {shared.map(({ status }) => status).join(', ')}
+          </p>
+        )}
       </div>
-      {isOpen ? <TryIt operation={operation} /> : null}
+      <Samples operation={operation} />
     </article>
   );
 }
 
-/** Id of the section of what many operations answer. */
-export const COMMON_ANSWERS = 'common-answers';
+/** The operation as code, with its example, and what it answers then. */
+function Samples({ operation }: { readonly operation: Operation }) {
+  const { id, answers, credentials } = operation;
+  const [language, setLanguage] = useState('curl');
+  const planned = plannedRequest(operation, firstValues(operation));
+  const snippets = snippetsOf(planned, location.origin, credentials.length === 0);
+  const code = snippets.find(({ name }) => name === language)?.code ?? '';
+  return (
+    <div class="api-samples">
+      <Tabs
+        label={t('api.codeOf', { operation: id })}
+        tabs={snippets.map(({ name }) => ({ id: name, text: name }))}
+        current={language}
+        onChange={setLanguage}
+      >
+        <CodeBlock code={code} label={language} language={language === 'curl' ? 'shell' : 'text'} />
+      </Tabs>
+      {answers.map(({ status, content }) =>
+        status >= '300' || content === null || content.example === undefined ? null : (
+          <div key={status} class="stack">
+            <p class="dim">
+              {status} {content.type}
+            </p>
+            <CodeBlock
+              code={typeof content.example === 'string' ? content.example : jsonText(content.example)}
+              label={`${t('api.exampleOf', { operation: id })}, ${status}`}
+              language={typeof content.example === 'string' ? 'text' : 'json'}
+            />
+          </div>
+        ),
+      )}
+    </div>
+  );
+}
 
 /** Statuses and their meaning. */
 export function ErrorList({ answers }: { readonly answers: readonly OperationAnswer[] }) {
   if (answers.length === 0) return null;
   return (
-    <ul>
+    <ul class="api-errors">
       {answers.map(({ status, description }) => (
         <li key={status}>
           <strong>{status}</strong> <Marked text={description} />
@@ -102,25 +150,14 @@ export function ErrorList({ answers }: { readonly answers: readonly OperationAns
   );
 }
 
-interface ContentPartsProps {
+interface ContentFieldsProps {
   readonly document: OpenApi;
   readonly content: Content;
   readonly label: string;
 }
 
-function ContentParts({ document, content: { schema, example, type }, label }: ContentPartsProps) {
-  return (
-    <>
-      <FieldTable label={label} fields={schema === null ? [] : fieldsOf(document, schema)} />
-      {example === undefined ? null : (
-        <CodeBlock
-          code={typeof example === 'string' ? example : jsonText(example)}
-          label={`${label}, ${type}`}
-          language="text"
-        />
-      )}
-    </>
-  );
+function ContentFields({ document, content: { schema }, label }: ContentFieldsProps) {
+  return <FieldTable label={label} fields={schema === null ? [] : fieldsOf(document, schema)} />;
 }
 
 function parameterField(

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { runInNewContext } from 'node:vm';
 import { fieldsOf, typeText } from './fields.ts';
+import { bestMatch, matchingGroups } from './find-operations.ts';
 import { commonAnswers, commonKey, type OpenApi, type Operation, operationGroups } from './openapi.ts';
 import { faultsOf, firstValues, plannedRequest, requestParts } from './request.ts';
 import { snippetsOf } from './snippets.ts';
@@ -44,6 +45,32 @@ describe('the document', () => {
     assert.deepEqual(operationOf('getMeta').credentials, []);
     assert.ok(operationOf('createRecord').credentials.includes('apiKey'));
     assert.ok(!operationOf('createApiKey').credentials.includes('apiKey'));
+  });
+});
+
+describe('a search', () => {
+  const found = (text: string) =>
+    matchingGroups(groups, text).flatMap((group) => group.operations.map(({ id }) => id));
+
+  it('finds operations that have every word, in any order and case', () => {
+    assert.equal(found('').length, operations.length);
+    assert.deepEqual(found('delete  RECORDS/{id}'), found('records/{id} DELETE'));
+    assert.ok(found('delete records/{id}').includes('deleteRecord'));
+    assert.ok(found('Idempotency-Key').length > 3, 'names of parameters count');
+    assert.deepEqual(found('no such words'), []);
+    assert.ok(matchingGroups(groups, 'webhook').every((group) => group.operations.length > 0));
+  });
+
+  it('opens the operation whose name, path or summary has the words, before one that mentions them', () => {
+    assert.equal(bestMatch(matchingGroups(groups, 'revoke token'), 'revoke token')?.id, 'revokeQueryToken');
+    const [first, second] = [operationOf('listRecords'), operationOf('getRecord')];
+    const made = [
+      { ...first, description: 'As a zebra does' },
+      { ...second, summary: 'Counts zebras' },
+    ];
+    const zebras = matchingGroups([{ name: 'Animals', description: '', operations: made }], 'zebra');
+    assert.deepEqual([zebras[0]?.operations.length, bestMatch(zebras, 'zebra')?.id], [2, 'getRecord']);
+    assert.equal(bestMatch([], 'x'), null);
   });
 });
 

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { api } from '../../app/client.ts';
+import { session } from '../../app/session.ts';
 import { refetchAll, useResource } from '../../data/resource.ts';
 import { count } from '../../format/format.ts';
 import { t } from '../../text/text.ts';
@@ -8,6 +9,7 @@ import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { CopyAs } from '../../ui/copy-as.tsx';
 import { Select, TextArea, TextField } from '../../ui/field.tsx';
 import { AnswerView } from './answer-view.tsx';
+import { operationPath } from './api-index.tsx';
 import type { Operation, Parameter } from './openapi.ts';
 import { readAnswer, type ShownAnswer } from './read-answer.ts';
 import { faultsOf, firstValues, isWrite, plannedRequest, requestParts } from './request.ts';
@@ -26,6 +28,8 @@ export function TryIt({ operation }: { readonly operation: Operation }) {
   const sending = useRef<AbortController | null>(null);
   const [isSending, setSending] = useState(false);
   useEffect(() => () => sending.current?.abort(), []);
+  // A visitor may read everything, and send what needs no credential.
+  const needsSession = session.value.phase === 'out' && operation.credentials.length > 0;
   const faults = isChecked ? faultsOf(operation, values) : null;
 
   const send = async (): Promise<void> => {
@@ -52,6 +56,7 @@ export function TryIt({ operation }: { readonly operation: Operation }) {
     }
   };
   const submit = (): void => {
+    if (needsSession) return;
     setChecked(true);
     if (faultsOf(operation, values) !== null) return;
     if (isWrite(operation)) setAsking(true);
@@ -62,7 +67,7 @@ export function TryIt({ operation }: { readonly operation: Operation }) {
 
   return (
     <form
-      class="stack"
+      class="api-form card stack"
       aria-label={t('api.tryOf', { operation: operation.id })}
       noValidate
       onSubmit={(event) => {
@@ -90,9 +95,15 @@ export function TryIt({ operation }: { readonly operation: Operation }) {
         />
       )}
       <div class="actions">
-        <Button type="submit" tone="primary" isBusy={isSending}>
-          {t('api.send')}
-        </Button>
+        {needsSession ? (
+          <a class="button primary" href={`/sign-in?next=${encodeURIComponent(operationPath(operation.id))}`}>
+            {t('api.signIn')}
+          </a>
+        ) : (
+          <Button type="submit" tone="primary" isBusy={isSending}>
+            {t('api.send')}
+          </Button>
+        )}
         {isSending ? <Button onClick={() => sending.current?.abort()}>{t('api.stop')}</Button> : null}
         <CopyAs
           variants={snippetsOf(
