@@ -64,7 +64,9 @@ browserTest(
       assert.equal(await page.getByRole('rowheader').count(), 1);
       assert.doesNotMatch(await page.content(), new RegExp(secret));
       await ada.call('POST', '/records', { record: { key: 'a.acme.v1', data: 'aGk=' } });
-      await page.getByRole('img', { name: /^1 of 1 succeeded$/ }).waitFor({ timeout: 25_000 });
+      await page
+        .getByRole('img', { name: '1 of the last 1 attempts succeeded' })
+        .waitFor({ timeout: 25_000 });
       const [arrival] = await world.take();
       assert.equal(verified(arrival!, secret).event, 'record.upserted');
       await axe('webhooks');
@@ -78,9 +80,12 @@ browserTest(
       await page.getByRole('button', { name: 'Send a test' }).click();
       await page.getByText(/^The endpoint answered 204 after /).waitFor();
       await page.getByRole('table', { name: 'Deliveries' }).getByText('webhook.test').waitFor();
-      const done = page.getByRole('button', { name: 'Redeliver' }).first();
-      assert.equal(await done.isDisabled(), true);
-      assert.match((await done.getAttribute('title')) ?? '', /erased/);
+      await page.getByRole('table', { name: 'Deliveries' }).getByText('webhook.test').click();
+      const panel = page.getByRole('dialog', { name: 'Delivery' });
+      await panel.getByText(/erased, so it cannot be sent again/).waitFor();
+      assert.equal(await panel.getByRole('button', { name: 'Redeliver' }).isDisabled(), true);
+      await page.keyboard.press('Escape');
+      await panel.waitFor({ state: 'detached' });
       await axe('a webhook');
     });
 
@@ -130,11 +135,22 @@ browserTest(
         .getByText(/^in \d+:\d\d/)
         .first()
         .waitFor();
+      const banner = page.getByRole('region', { name: 'What this webhook needs' });
+      await banner.getByRole('heading', { name: /^Failing since / }).waitFor();
+      await banner.getByText('The endpoint answered 500. Only 2xx is success.').waitFor();
+      await banner
+        .getByText(/^[12] of 20 attempts in a row have failed; after 20 it is disabled\./)
+        .waitFor();
+      assert.equal(await page.getByRole('button', { name: 'Send a test' }).count(), 1);
       await axe('failing deliveries');
       await shot('webhook-deliveries');
       await table.getByText('record.upserted').first().click();
       const details = page.getByRole('dialog', { name: 'Delivery' });
       await details.getByText(/Look into the log of the endpoint/).waitFor();
+      const attempts = details.getByRole('list', { name: 'Attempts' }).getByRole('listitem');
+      assert.equal(await attempts.count(), 10, 'as the schedule of this server is');
+      assert.match((await attempts.nth(0).textContent()) ?? '', /at once.+: 500, after/);
+      assert.match((await attempts.nth(1).textContent()) ?? '', /after 1 h.*next attempt in/);
       await axe('a delivery');
       await page.keyboard.press('Escape');
       await details.waitFor({ state: 'detached' });
@@ -149,12 +165,12 @@ browserTest(
         (await deliveriesOf(ada, failing)).reduce((sum, one) => sum + one.attempts, 0);
       await until('a first attempt', async () => (await attempts()) >= 1);
       const before = await attempts();
-      await page
-        .getByRole('table', { name: 'Deliveries' })
-        .getByRole('button', { name: 'Redeliver' })
-        .last()
-        .click();
+      await page.getByRole('table', { name: 'Deliveries' }).getByText('pending').first().click();
+      const panel = page.getByRole('dialog', { name: 'Delivery' });
+      await panel.getByRole('button', { name: 'Redeliver' }).click();
       await until('the attempt of the page', async () => (await attempts()) > before);
+      await page.keyboard.press('Escape');
+      await panel.waitFor({ state: 'detached' });
       // The rest of the twenty attempts, as fast as they end.
       await until('it is disabled', async () => {
         const waiting = (await deliveriesOf(ada, failing, '?status=pending')) as readonly Delivery[];
@@ -166,27 +182,47 @@ browserTest(
       const enable = page.getByRole('button', { name: 'Enable' });
       await enable.waitFor();
       await page.getByText('20 of 20').waitFor();
-      await page.getByText(/^This webhook is disabled/).waitFor();
+      await page
+        .getByRole('heading', { name: /^Disabled at .+ after 20 failed attempts in a row$/ })
+        .waitFor();
+      await page.getByText(/^It had been failing since /).waitFor();
+      await page.getByText(/^Nothing is sent, and nothing is kept for it/).waitFor();
       await axe('a disabled webhook');
       await shot('webhook-disabled');
       await enable.dblclick();
       await enable.waitFor({ state: 'detached' });
       await page.getByText('0 of 20').waitFor();
+      // Nothing has succeeded yet: it says so, and does not call itself healthy.
+      await page.getByRole('heading', { name: 'Waiting for the first success' }).waitFor();
+      await page.getByText('not proven yet').waitFor();
       const { body } = await ada.call('GET', `/webhooks/${failing.id}`);
       assert.equal((body as { enabled: boolean }).enabled, true);
     });
 
-    it('are changed and deleted', async () => {
-      const { page, axe } = get();
-      await page.getByRole('button', { name: 'Edit' }).click();
+    it('are changed, proven by a success, found and deleted', async () => {
+      const { page, origin, axe } = get();
+      await page.getByRole('button', { name: 'Edit URL' }).click();
       const form = page.getByRole('dialog', { name: 'Edit' });
       assert.equal(await form.getByRole('checkbox', { name: 'record.deleted' }).isChecked(), false);
       await form.getByRole('checkbox', { name: 'record.deleted' }).check();
-      await form.getByRole('textbox', { name: 'URL' }).fill(world.url('ok', 1));
-      await form.getByRole('button', { name: 'Save' }).click();
+      const url = form.getByRole('textbox', { name: 'URL' });
+      await url.focus();
+      await page.keyboard.press('Control+A');
+      await page.keyboard.type(world.url('ok', 1));
+      await page.keyboard.press('Enter');
       await form.waitFor({ state: 'detached' });
       await page.getByText('record.upserted, record.deleted').waitFor();
       await page.getByText(world.url('ok', 1)).waitFor();
+      await ada.call('POST', '/records', { record: { key: 'd.acme.v1', data: 'aGk=' } });
+      await page.getByText('healthy').waitFor({ timeout: 25_000 });
+      await page.getByRole('region', { name: 'What this webhook needs' }).waitFor({ state: 'detached' });
+      await page.goto(`${origin}/webhooks`);
+      await page.getByRole('searchbox', { name: 'Search' }).focus();
+      await page.keyboard.type('IMG src');
+      await page.getByRole('rowheader', { name: 'hook', exact: true }).waitFor({ state: 'detached' });
+      await page.keyboard.press('Control+A');
+      await page.keyboard.press('Backspace');
+      await page.getByRole('link', { name: 'hook', exact: true }).click();
       await page.getByRole('button', { name: 'Delete' }).click();
       const dialog = page.getByRole('dialog', { name: 'Delete hook?' });
       await axe('a webhook is deleted');

@@ -4,7 +4,6 @@ import { api } from '../../app/client.ts';
 import { place, setQuery } from '../../app/router.ts';
 import { invalidate } from '../../data/resource.ts';
 import { useNow } from '../../data/use-now.ts';
-import { milliseconds } from '../../format/format.ts';
 import { t } from '../../text/text.ts';
 import { Button } from '../../ui/button.tsx';
 import { Badge, Chips } from '../../ui/chips.tsx';
@@ -15,10 +14,11 @@ import { Loading } from '../../ui/loading.tsx';
 import { Time } from '../../ui/time.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { DeliveryDetails } from './delivery-details.tsx';
+import { STATUS_TONES } from './delivery-list.ts';
 import { errorWords } from './error-words.ts';
 import { nextText } from './next-text.ts';
-import { STATUS_TONES } from './status-tones.ts';
 import { useDeliveries } from './use-deliveries.ts';
+import { attemptAt, hostOf } from './webhook-state.ts';
 
 const STATUSES: readonly DeliveryStatus[] = ['pending', 'succeeded', 'failed', 'dropped'];
 
@@ -69,21 +69,24 @@ export function DeliveriesTab({ webhook }: { readonly webhook: WebhookResource }
       {deliveries.next === undefined ? null : (
         <DataTable<DeliveryResource>
           label={t('webhooks.deliveries')}
-          columns={columnsAt(now)}
+          columns={columnsAt(now, webhook)}
           rows={deliveries.items}
           rowKey={({ id }) => id}
           total={deliveries.next === null ? deliveries.items.length : -1}
           onEnd={deliveries.readOlder}
           onOpen={({ id }) => setOpenId(id)}
-          actions={redeliverButton}
-          actionsWidth="8rem"
         />
       )}
       {deliveries.next !== undefined && deliveries.items.length === 0 ? (
         <p>{status === null ? t('webhooks.noneYet') : t('webhooks.noneOf', { status })}</p>
       ) : null}
       {opened === undefined ? null : (
-        <DeliveryDetails delivery={opened} now={now} onClose={() => setOpenId(null)}>
+        <DeliveryDetails
+          delivery={{ ...opened, next_attempt_at: attemptAt(opened.next_attempt_at, webhook) }}
+          host={hostOf(webhook.url)}
+          now={now}
+          onClose={() => setOpenId(null)}
+        >
           {redeliverButton(opened)}
         </DeliveryDetails>
       )}
@@ -91,58 +94,47 @@ export function DeliveriesTab({ webhook }: { readonly webhook: WebhookResource }
   );
 }
 
-function columnsAt(now: number): readonly Column<DeliveryResource>[] {
+function columnsAt(now: number, webhook: WebhookResource): readonly Column<DeliveryResource>[] {
   return [
     {
-      id: 'made',
-      head: t('webhooks.when'),
-      width: '7rem',
+      id: 'event',
+      head: t('webhooks.event'),
+      width: 'minmax(9rem, 1fr)',
       isRowHeader: true,
-      cell: ({ created_at: at }) => <Time at={at} />,
+      cell: ({ event }) => event,
     },
-    { id: 'event', head: t('webhooks.event'), width: '9.5rem', cell: ({ event }) => event },
-    { id: 'seq', head: 'seq', width: '3.5rem', align: 'end', cell: ({ seq }) => seq ?? '–' },
     {
       id: 'status',
       head: t('webhooks.status'),
-      width: '6.5rem',
-      cell: ({ status }) => <Badge text={status} tone={STATUS_TONES[status]} />,
-    },
-    {
-      id: 'attempts',
-      head: t('webhooks.attempts'),
-      width: '6.5rem',
-      align: 'end',
-      cell: ({ attempts }) => attempts,
-    },
-    {
-      id: 'response',
-      head: t('webhooks.response'),
-      width: '6.5rem',
-      align: 'end',
-      cell: ({ response_code: code }) => code ?? '–',
-    },
-    {
-      id: 'duration',
-      head: t('webhooks.duration'),
       width: '7rem',
-      align: 'end',
-      cell: ({ duration_ms: ms }) => (ms === null ? '–' : milliseconds(ms)),
-    },
-    {
-      id: 'next',
-      head: t('webhooks.next'),
-      width: '8.5rem',
-      cell: ({ next_attempt_at: at }) => nextText(at, now),
+      cell: ({ status }) => <Badge text={status} tone={STATUS_TONES[status]} />,
     },
     {
       id: 'error',
       head: t('webhooks.error'),
-      width: 'minmax(7rem, 2fr)',
-      cell: (delivery) => {
-        const words = errorWords(delivery);
-        return words === null ? '' : <span title={`${words.what} ${words.repair}`}>{words.what}</span>;
+      width: 'minmax(9rem, 3fr)',
+      cell: ({ error, response_code: code }) => {
+        const words = errorWords(error, code, hostOf(webhook.url));
+        return words === null ? (
+          (code ?? '')
+        ) : (
+          <span title={`${words.what} ${words.repair}`}>{words.what}</span>
+        );
       },
     },
+    {
+      id: 'attempts',
+      head: t('webhooks.attempts'),
+      width: '5.5rem',
+      align: 'end',
+      cell: ({ attempts }) => attempts,
+    },
+    {
+      id: 'next',
+      head: t('webhooks.next'),
+      width: '8rem',
+      cell: ({ next_attempt_at: at }) => nextText(attemptAt(at, webhook), now),
+    },
+    { id: 'made', head: t('webhooks.when'), width: '7rem', cell: ({ created_at: at }) => <Time at={at} /> },
   ];
 }

@@ -1,36 +1,32 @@
 import type { ComponentChildren } from 'preact';
 import type { DeliveryResource } from '../../../../sdk/src/uqrp-sdk.ts';
-import { dateTime, milliseconds } from '../../format/format.ts';
+import { dateTime } from '../../format/format.ts';
 import { t } from '../../text/text.ts';
 import { Badge } from '../../ui/chips.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { AttemptTimeline } from './attempt-timeline.tsx';
+import { STATUS_TONES } from './delivery-list.ts';
 import { errorWords } from './error-words.ts';
-import { nextText } from './next-text.ts';
-import { STATUS_TONES } from './status-tones.ts';
 
 export interface DeliveryDetailsProps {
   readonly delivery: DeliveryResource;
+  /** Of the endpoint. */
+  readonly host: string;
   readonly now: number;
   readonly onClose: () => void;
   /** Buttons. */
   readonly children: ComponentChildren;
 }
 
-/** One delivery: when it was tried, how the last attempt ended, and what to do about it. */
-export function DeliveryDetails({ delivery, now, onClose, children }: DeliveryDetailsProps) {
-  const words = errorWords(delivery);
-  const { last_attempt_at: last, duration_ms: ms, response_code: code } = delivery;
+/** One delivery: when it was tried and will be, how the last attempt ended, and what to do about it. */
+export function DeliveryDetails({ delivery, host, now, onClose, children }: DeliveryDetailsProps) {
+  const words = errorWords(delivery.error, delivery.response_code, host);
   const facts: readonly (readonly [string, ComponentChildren])[] = [
-    [t('webhooks.id'), <span class="code">{delivery.id}</span>],
     [t('webhooks.event'), delivery.event],
-    ['seq', delivery.seq ?? '–'],
     [t('webhooks.status'), <Badge text={delivery.status} tone={STATUS_TONES[delivery.status]} />],
+    [t('webhooks.seq'), delivery.seq ?? '–'],
     [t('webhooks.made'), dateTime(delivery.created_at)],
-    [t('webhooks.attempts'), delivery.attempts],
-    [t('webhooks.lastAttempt'), last === null ? '–' : dateTime(last)],
-    [t('webhooks.response'), code ?? '–'],
-    [t('webhooks.duration'), ms === null ? '–' : milliseconds(ms)],
-    [t('webhooks.next'), nextText(delivery.next_attempt_at, now)],
+    [t('webhooks.id'), <span class="code">{delivery.id}</span>],
   ];
   return (
     <Dialog title={t('webhooks.delivery')} onClose={onClose} place="side">
@@ -40,6 +36,7 @@ export function DeliveryDetails({ delivery, now, onClose, children }: DeliveryDe
           <p>{words.repair}</p>
         </div>
       )}
+      <AttemptTimeline delivery={delivery} now={now} />
       <dl class="webhook-facts">
         {facts.map(([name, value]) => (
           <div key={name}>

@@ -2,13 +2,16 @@ import type { DeliveryResource, Page } from '../../../../sdk/src/uqrp-sdk.ts';
 
 /** Pages of the history that were read. Deliveries change while they are shown: the first page is read again and again. */
 export interface DeliveryList {
-  /** The newest first. */
+  /** As the listing has them: those attempted first, the newest first. */
   readonly items: readonly DeliveryResource[];
   /** The page after the oldest one; null: there is none; undefined: nothing was read yet. */
   readonly next: string | null | undefined;
 }
 
 export const NO_DELIVERIES: DeliveryList = { items: [], next: undefined };
+
+/** Colours of the states of a delivery. Their names say the same. */
+export const STATUS_TONES = { pending: 'warn', succeeded: 'good', failed: 'bad', dropped: 'bad' } as const;
 
 /** Most that the page keeps. */
 export const DELIVERIES_MAX = 5_000;

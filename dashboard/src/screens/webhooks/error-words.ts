@@ -1,4 +1,4 @@
-import type { DeliveryError, DeliveryResource } from '../../../../sdk/src/uqrp-sdk.ts';
+import type { DeliveryError } from '../../../../sdk/src/uqrp-sdk.ts';
 import { t } from '../../text/text.ts';
 
 const WORDS = {
@@ -14,14 +14,20 @@ const WORDS = {
   webhook_disabled: ['webhooks.errorDisabled', 'webhooks.repairDisabled'],
 } as const satisfies Readonly<Record<DeliveryError, readonly [string, string]>>;
 
-/** Why a delivery has no success, and what the owner of the endpoint can do about it. Null: no error is known. */
-export function errorWords(delivery: DeliveryResource): { what: string; repair: string } | null {
-  const { error, response_code: code } = delivery;
+/**
+ * Why a delivery has no success, and what the owner of the endpoint can do about it. Null: no error is known.
+ * @param host of the endpoint
+ */
+export function errorWords(
+  error: DeliveryError | null,
+  code: number | null,
+  host: string,
+): { what: string; repair: string } | null {
   if (error === null) return null;
   // A server of a later version may know another error.
   const words = WORDS[error] as
     | readonly [(typeof WORDS)[DeliveryError][0], (typeof WORDS)[DeliveryError][1]]
     | undefined;
   if (words === undefined) return { what: error, repair: '' };
-  return { what: t(words[0], { code: code ?? '' }), repair: t(words[1]) };
+  return { what: t(words[0], { code: code ?? '', host }), repair: t(words[1], { host }) };
 }

@@ -31,12 +31,18 @@ export function NewWebhook({ onClose }: { readonly onClose: () => void }) {
 }
 
 /** The same form for one that exists. */
-export function EditWebhook(props: { readonly webhook: WebhookResource; readonly onClose: () => void }) {
-  const { webhook, onClose } = props;
+export function EditWebhook(props: {
+  readonly webhook: WebhookResource;
+  /** The focus is in the URL at first. */
+  readonly startsAtUrl?: boolean;
+  readonly onClose: () => void;
+}) {
+  const { webhook, startsAtUrl = false, onClose } = props;
   return (
     <Dialog title={t('webhooks.edit')} onClose={onClose}>
       <WebhookForm
         webhook={webhook}
+        startsAtUrl={startsAtUrl}
         submit={t('webhooks.save')}
         onSubmit={async ({ name, url, events, scopes }) => {
           const patch = { name, url, events, scopes: { namespaces: scopes?.namespaces ?? [] } };

@@ -2,14 +2,18 @@ import type { DeliveryResource } from '../../../../sdk/src/uqrp-sdk.ts';
 import { milliseconds } from '../../format/format.ts';
 import { t } from '../../text/text.ts';
 import { errorWords } from './error-words.ts';
+import { hostOf } from './webhook-state.ts';
 
 /** How the endpoint answered a test, as soon as it did. */
 export function TestAnswer(props: {
   readonly delivery: DeliveryResource | null;
   readonly isWaiting: boolean;
+  /** Of the endpoint. */
+  readonly url: string;
 }) {
   const { delivery, isWaiting } = props;
-  const words = delivery === null ? null : errorWords(delivery);
+  const words =
+    delivery === null ? null : errorWords(delivery.error, delivery.response_code, hostOf(props.url));
   return (
     <div role="status">
       {isWaiting ? <p class="note">{t('webhooks.testWaiting')}</p> : null}

@@ -26,7 +26,7 @@ export interface Deliveries extends DeliveryList {
   readonly replace: (delivery: DeliveryResource) => void;
 }
 
-/** @param status null: all */
+/** @param status null: all, those attempted first */
 export function useDeliveries(id: string, status: DeliveryStatus | null): Deliveries {
   const key = `deliveries ${id} ${status ?? ''}`;
   const [{ of, list }, set] = useState<{ of: string; list: DeliveryList }>({ of: key, list: NO_DELIVERIES });
@@ -37,7 +37,10 @@ export function useDeliveries(id: string, status: DeliveryStatus | null): Delive
   );
   const shown = of === key ? list : NO_DELIVERIES;
   const listing = (signal?: AbortSignal) =>
-    api.webhooks.deliveries(id, status === null ? {} : { status }, { limit: PAGE, signal });
+    api.webhooks.deliveries(id, status === null ? { order: 'attempted' } : { status }, {
+      limit: PAGE,
+      signal,
+    });
   const first = useResource(key, (signal) => listing(signal).page());
   useEffect(() => {
     const page = first.value;

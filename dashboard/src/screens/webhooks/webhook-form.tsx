@@ -12,6 +12,8 @@ import { NamePicker } from '../../ui/name-picker.tsx';
 export interface WebhookFormProps {
   /** The one that is changed. */
   readonly webhook?: WebhookResource;
+  /** The focus is in the URL at first. */
+  readonly startsAtUrl?: boolean;
   /** Text of the button. */
   readonly submit: string;
   readonly onSubmit: (webhook: NewWebhook) => Promise<void>;
@@ -28,7 +30,7 @@ interface WebhookDraft {
 }
 
 /** Name, URL, events and namespaces. When it is refused, the form stays as it is. */
-export function WebhookForm({ webhook, submit, onSubmit, onBusy }: WebhookFormProps) {
+export function WebhookForm({ webhook, startsAtUrl = false, submit, onSubmit, onBusy }: WebhookFormProps) {
   const meta = useMeta();
   const namespaces = useResource('namespaces', (signal) => api.namespaces.list({ signal }));
   const draft = useDraft<WebhookDraft>(`webhook ${webhook?.id ?? ''}`, {
@@ -59,7 +61,7 @@ export function WebhookForm({ webhook, submit, onSubmit, onBusy }: WebhookFormPr
         value={name}
         onInput={(typed) => draft.change({ name: typed })}
         isRequired
-        hasFocus
+        hasFocus={!startsAtUrl}
       />
       <TextField
         label={t('webhooks.url')}
@@ -67,6 +69,7 @@ export function WebhookForm({ webhook, submit, onSubmit, onBusy }: WebhookFormPr
         onInput={(typed) => draft.change({ url: typed })}
         type="text"
         inputMode="text"
+        hasFocus={startsAtUrl}
         placeholder="https://hooks.example.com/uqrp"
         help={t('webhooks.urlHelp')}
         isRequired

@@ -18,6 +18,7 @@ import { ReceiverTab } from './receiver-tab.tsx';
 import { SecretTab } from './secret-tab.tsx';
 import { SignatureCalculator } from './signature-calculator.tsx';
 import { TestAnswer } from './test-answer.tsx';
+import { WebhookBanner } from './webhook-banner.tsx';
 import { WebhookSummary } from './webhook-summary.tsx';
 
 const POLL_MS = 5_000;
@@ -52,7 +53,7 @@ interface OneProps {
 
 function OneWebhook({ webhook, error, again }: OneProps) {
   const { id } = webhook;
-  const [open, setOpen] = useState<'edit' | 'delete' | 'disable' | null>(null);
+  const [open, setOpen] = useState<'edit' | 'url' | 'delete' | 'disable' | null>(null);
   const action = useAction();
   const [answer, setAnswer] = useState<DeliveryResource | null>(null);
   const close = (): void => setOpen(null);
@@ -61,33 +62,28 @@ function OneWebhook({ webhook, error, again }: OneProps) {
     invalidate('webhooks');
     invalidate(`deliveries ${id}`);
   };
-  const test = async (): Promise<void> => {
+  const sendTest = async (): Promise<void> => {
     setAnswer(null);
     setAnswer(await api.webhooks.test(id));
     invalidate(`deliveries ${id}`);
   };
+  const isHealthy = webhook.health.state === 'healthy';
+  const test = (
+    <Button isBusy={action.running === 'test'} onClick={() => action.run('test', sendTest)}>
+      {t('webhooks.test')}
+    </Button>
+  );
   return (
     <Page
       title={webhook.name}
       actions={
         <>
-          {webhook.enabled ? null : (
-            <Button
-              tone="primary"
-              isBusy={action.running === 'enable'}
-              onClick={() => action.run('enable', () => enable(true))}
-            >
-              {t('webhooks.enable')}
-            </Button>
-          )}
-          <Button isBusy={action.running === 'test'} onClick={() => action.run('test', test)}>
-            {t('webhooks.test')}
-          </Button>
+          {isHealthy ? test : null}
           <Button onClick={() => setOpen('edit')}>{t('webhooks.edit')}</Button>
           {webhook.enabled ? (
             <Button onClick={() => setOpen('disable')}>{t('webhooks.disable')}</Button>
           ) : null}
-          <Button tone="danger" onClick={() => setOpen('delete')}>
+          <Button tone="quiet" onClick={() => setOpen('delete')}>
             {t('ui.delete')}
           </Button>
         </>
@@ -95,11 +91,25 @@ function OneWebhook({ webhook, error, again }: OneProps) {
     >
       {action.error === undefined ? null : <ErrorNote error={action.error} />}
       {error === undefined ? null : <ErrorNote error={error} again={again} />}
-      {webhook.enabled ? null : <p class="note bad">{t('webhooks.disabledNote')}</p>}
-      <TestAnswer delivery={answer} isWaiting={action.running === 'test'} />
+      <WebhookBanner webhook={webhook}>
+        {webhook.enabled ? null : (
+          <Button
+            tone="primary"
+            isBusy={action.running === 'enable'}
+            onClick={() => action.run('enable', () => enable(true))}
+          >
+            {t('webhooks.enable')}
+          </Button>
+        )}
+        {test}
+        <Button onClick={() => setOpen('url')}>{t('webhooks.editUrl')}</Button>
+      </WebhookBanner>
+      <TestAnswer delivery={answer} isWaiting={action.running === 'test'} url={webhook.url} />
       <WebhookSummary webhook={webhook} />
       <WebhookTabs webhook={webhook} />
-      {open === 'edit' ? <EditWebhook webhook={webhook} onClose={close} /> : null}
+      {open === 'edit' || open === 'url' ? (
+        <EditWebhook webhook={webhook} startsAtUrl={open === 'url'} onClose={close} />
+      ) : null}
       {open === 'disable' ? (
         <ConfirmDialog
           title={t('webhooks.disableTitle', { name: webhook.name })}

@@ -1,14 +1,14 @@
 import type { WebhookResource } from '../../../../sdk/src/uqrp-sdk.ts';
 import { t } from '../../text/text.ts';
 import { Time } from '../../ui/time.tsx';
-import { OutcomeBar } from './outcome-bar.tsx';
-import { FailureCount, StateBadge } from './state-badge.tsx';
+import { StateBadge, SuccessRate, slowText, useFailuresMax } from './state-badge.tsx';
 
 export function WebhookSummary({ webhook }: { readonly webhook: WebhookResource }) {
-  const { url, events, scopes, last_triggered_at: last, created_at: made } = webhook;
+  const { url, events, scopes, last_triggered_at: last, created_at: made, failure_count: count } = webhook;
+  const max = useFailuresMax();
   return (
     <dl class="webhook-facts">
-      <div>
+      <div class="whole">
         <dt>{t('webhooks.url')}</dt>
         <dd class="code">{url}</dd>
       </div>
@@ -19,24 +19,18 @@ export function WebhookSummary({ webhook }: { readonly webhook: WebhookResource 
         </dd>
       </div>
       <div>
+        <dt>{t('webhooks.succeeded')}</dt>
+        <dd>
+          <SuccessRate webhook={webhook} />
+        </dd>
+      </div>
+      <div>
+        <dt>{t('webhooks.slow')}</dt>
+        <dd>{slowText(webhook)}</dd>
+      </div>
+      <div>
         <dt>{t('webhooks.failed')}</dt>
-        <dd>
-          <FailureCount webhook={webhook} />
-        </dd>
-      </div>
-      <div>
-        <dt>{t('webhooks.last')}</dt>
-        <dd>
-          <OutcomeBar webhook={webhook} />
-        </dd>
-      </div>
-      <div>
-        <dt>{t('webhooks.events')}</dt>
-        <dd>{events.join(', ')}</dd>
-      </div>
-      <div>
-        <dt>{t('webhooks.namespaces')}</dt>
-        <dd>{scopes.namespaces.length === 0 ? t('webhooks.all') : scopes.namespaces.join(', ')}</dd>
+        <dd>{t('webhooks.failuresOf', { count, max })}</dd>
       </div>
       <div>
         <dt>{t('webhooks.triggered')}</dt>
@@ -47,6 +41,14 @@ export function WebhookSummary({ webhook }: { readonly webhook: WebhookResource 
         <dd>
           <Time at={made} />
         </dd>
+      </div>
+      <div>
+        <dt>{t('webhooks.namespaces')}</dt>
+        <dd>{scopes.namespaces.length === 0 ? t('webhooks.all') : scopes.namespaces.join(', ')}</dd>
+      </div>
+      <div class="whole">
+        <dt>{t('webhooks.events')}</dt>
+        <dd>{events.join(', ')}</dd>
       </div>
     </dl>
   );

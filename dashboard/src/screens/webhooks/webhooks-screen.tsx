@@ -14,10 +14,12 @@ import { ErrorNote } from '../../ui/error-note.tsx';
 import { Loading } from '../../ui/loading.tsx';
 import { makerText } from '../../ui/maker.ts';
 import { Page } from '../../ui/page.tsx';
+import { SearchBox } from '../../ui/search-box.tsx';
+import { Time } from '../../ui/time.tsx';
 import { NewWebhook } from './new-webhook.tsx';
 import { NoTier } from './no-tier.tsx';
-import { OutcomeBar } from './outcome-bar.tsx';
-import { FailureCount, StateBadge } from './state-badge.tsx';
+import { StateBadge, SuccessRate, slowText } from './state-badge.tsx';
+import { webhooksInOrder } from './webhook-state.ts';
 
 const POLL_MS = 10_000;
 
@@ -38,21 +40,21 @@ const COLUMNS: readonly Column<WebhookResource>[] = [
   {
     id: 'state',
     head: t('webhooks.state'),
-    width: '10rem',
+    width: '9.5rem',
     cell: (webhook) => <StateBadge webhook={webhook} />,
   },
   {
     id: 'outcomes',
-    head: t('webhooks.last'),
-    width: '14rem',
-    cell: (webhook) => <OutcomeBar webhook={webhook} />,
+    head: t('webhooks.succeeded'),
+    width: '9rem',
+    cell: (webhook) => <SuccessRate webhook={webhook} />,
   },
+  { id: 'slow', head: t('webhooks.slow'), width: '6rem', align: 'end', cell: slowText },
   {
-    id: 'failures',
-    head: t('webhooks.failed'),
-    width: '6rem',
-    align: 'end',
-    cell: (webhook) => <FailureCount webhook={webhook} />,
+    id: 'last',
+    head: t('webhooks.triggered'),
+    width: '8rem',
+    cell: ({ last_triggered_at: last }) => (last === null ? t('webhooks.never') : <Time at={last} />),
   },
   { id: 'by', head: t('ui.by'), width: '10rem', cell: makerText },
 ];
@@ -65,6 +67,8 @@ export function WebhooksScreen() {
   useShortcuts(shortcuts.current);
   usePoll(POLL_MS, webhooks.again);
   const list = webhooks.value ?? [];
+  const [typed, setTyped] = useState('');
+  const shown = webhooksInOrder(list, typed);
   const limit = usage.value?.webhooks.limit;
   const make = (
     <Button tone="primary" onClick={() => setMaking(true)} isDisabled={limit === 0}>
@@ -84,15 +88,17 @@ export function WebhooksScreen() {
       {limit === 0 ? <NoTier /> : null}
       {webhooks.error === undefined ? null : <ErrorNote error={webhooks.error} again={webhooks.again} />}
       {webhooks.state === 'loading' ? <Loading /> : null}
-      {webhooks.state === 'ready' && list.length === 0 ? (
+      {webhooks.state === 'ready' && list.length === 0 && limit !== 0 ? (
         <EmptyState title={t('webhooks.emptyTitle')} text={t('webhooks.emptyText')} command={curlCreate()} />
       ) : null}
       {list.length > 0 ? (
         <>
+          <SearchBox value={typed} onSearch={setTyped} />
+          {shown.length === 0 ? <p>{t('webhooks.noMatch')}</p> : null}
           <DataTable<WebhookResource>
             label={t('webhooks.title')}
             columns={COLUMNS}
-            rows={list}
+            rows={shown}
             rowKey={({ id }) => id}
             onOpen={({ id }) => navigate(`/webhooks/${id}`)}
           />

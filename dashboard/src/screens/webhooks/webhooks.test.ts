@@ -7,26 +7,29 @@ import { block } from '../../../../test/support/sdk/guide.ts';
 import { NO_DELIVERIES, withDelivery, withFirst, withOlder } from './delivery-list.ts';
 import { errorWords } from './error-words.ts';
 import { eventBodies } from './event-schema.ts';
-import { nextText } from './next-text.ts';
+import { delayText, nextText, stepOf } from './next-text.ts';
 import receivers from './receivers/receivers.json' with { type: 'json' };
-import { outcomesOf, restsUntil, secondsUntil, stateOf } from './webhook-state.ts';
+import { attemptAt, restsUntil, secondsUntil, stateOf, webhooksInOrder } from './webhook-state.ts';
 
 const NOW = Date.parse('2026-11-22T12:00:00.000Z');
 
-function webhook(failures: number, secondsAgo: number | null, enabled = true): WebhookResource {
+function webhook(
+  health: Partial<WebhookResource['health']>,
+  more: Partial<WebhookResource> = {},
+): WebhookResource {
   return {
     id: 'w',
     name: 'a',
     url: 'https://hooks.example.com/',
     events: [],
-    enabled,
-    failure_count: failures,
-    last_triggered_at: secondsAgo === null ? null : new Date(NOW - secondsAgo * 1000).toISOString(),
+    enabled: health.state !== 'disabled',
+    failure_count: 0,
+    last_triggered_at: null,
     scopes: { namespaces: [] },
     created_at: '2026-11-22T00:00:00.000Z',
     created_by: null,
     health: {
-      state: !enabled ? 'disabled' : failures > 0 ? 'failing' : 'healthy',
+      state: 'healthy',
       failing_since: null,
       rests_until: null,
       last_success_at: null,
@@ -37,7 +40,9 @@ function webhook(failures: number, secondsAgo: number | null, enabled = true): W
       disabled_by: null,
       disabled_user: null,
       recent: { attempts: 0, succeeded: 0, p95_ms: null },
+      ...health,
     },
+    ...more,
   };
 }
 
@@ -48,37 +53,60 @@ function delivery(id: string, more: Partial<DeliveryResource> = {}): DeliveryRes
 }
 
 describe('the state of a webhook', () => {
-  it('is a rest of 1, 2, 4 ... 60 seconds after the nth failure in a row', () => {
-    for (const [failures, seconds] of [
-      [1, 1],
-      [2, 2],
-      [3, 4],
-      [6, 32],
-      [7, 60],
-      [19, 60],
-    ] as const) {
-      const last = webhook(failures, 0);
-      assert.equal(restsUntil(last, NOW), NOW + seconds * 1000, String(failures));
-      assert.equal(restsUntil(webhook(failures, seconds), NOW), null, `${failures}, over`);
-    }
+  it('rests until the time that the server says, and fails from then on', () => {
+    const rests_until = new Date(NOW + 1000).toISOString();
+    const failing = webhook({ state: 'failing', rests_until });
+    assert.deepEqual([restsUntil(failing, NOW), stateOf(failing, NOW)], [NOW + 1000, 'resting']);
+    assert.deepEqual([restsUntil(failing, NOW + 1000), stateOf(failing, NOW + 1000)], [null, 'failing']);
+    const disabled = webhook({ state: 'disabled', rests_until });
+    assert.deepEqual([restsUntil(disabled, NOW), stateOf(disabled, NOW)], [null, 'disabled']);
+    assert.equal(stateOf(webhook({ state: 'unproven' }), NOW), 'unproven');
   });
 
-  it('has four names', () => {
-    const states = [webhook(0, 10), webhook(3, 1), webhook(3, 60), webhook(20, 1, false), webhook(0, null)];
+  it('attempts nothing before its rest is over', () => {
+    const [soon, rests, late] = [
+      '2026-11-22T12:00:01.000Z',
+      '2026-11-22T12:00:30.000Z',
+      '2026-11-22T12:05:00.000Z',
+    ];
+    const failing = webhook({ state: 'failing', rests_until: rests });
     assert.deepEqual(
-      states.map((one) => stateOf(one, NOW)),
-      ['healthy', 'resting', 'failing', 'disabled', 'healthy'],
+      [
+        attemptAt(soon, failing),
+        attemptAt(late, failing),
+        attemptAt(null, failing),
+        attemptAt(soon, webhook({})),
+      ],
+      [rests, late, null, soon],
     );
   });
 
-  it('shows how deliveries ended, the oldest first and without tests', () => {
-    const list = [
-      delivery('d', { status: 'pending' }),
-      delivery('c', { status: 'failed', event: 'webhook.test' }),
-      delivery('b', { status: 'failed' }),
-      delivery('a'),
+  it('orders the list: what fails first, then what is off, then what is not proven', () => {
+    const all = [
+      webhook({ state: 'healthy' }, { name: 'works' }),
+      webhook({ state: 'unproven' }, { name: 'new' }),
+      webhook({ state: 'disabled', disabled_by: 'request' }, { name: 'off' }),
+      webhook({ state: 'failing' }, { name: 'fails', url: 'https://b.example/' }),
+      webhook({ state: 'disabled', disabled_by: 'failures' }, { name: 'dead' }),
     ];
-    assert.deepEqual(outcomesOf(list), { marks: ['succeeded', 'failed', 'pending'], succeeded: 1 });
+    const names = (typed: string) => webhooksInOrder(all, typed).map(({ name }) => name);
+    assert.deepEqual(names(''), ['dead', 'fails', 'off', 'new', 'works']);
+    assert.deepEqual([names(' B.Example'), names('WORK'), names('?')], [['fails'], ['works'], []]);
+  });
+
+  it('draws the attempts that were made, the next one, and those that are left', () => {
+    const steps = (one: DeliveryResource) => [1, 2, 3].map((number) => stepOf(one, number));
+    assert.deepEqual(steps(delivery('a', { status: 'pending', attempts: 1 })), ['failed', 'next', 'later']);
+    assert.deepEqual(steps(delivery('a', { attempts: 2 })), ['failed', 'done', 'never']);
+    assert.deepEqual(steps(delivery('a', { status: 'failed', attempts: 3 })), ['failed', 'failed', 'failed']);
+    assert.deepEqual(steps(delivery('a', { status: 'dropped' })), ['never', 'never', 'never']);
+    assert.deepEqual([0, 5, 300, 7200, 90].map(delayText), [
+      'at once',
+      'after 5 s',
+      'after 5 min',
+      'after 2 h',
+      'after 90 s',
+    ]);
   });
 
   it('counts down to the next attempt', () => {
@@ -122,16 +150,17 @@ describe('the list of deliveries', () => {
 describe('errors in words', () => {
   it('say what happened and what to do, for every error that the server has', () => {
     for (const error of DELIVERY_ERRORS) {
-      const words = errorWords(delivery('a', { error, response_code: 503 }));
+      const words = errorWords(error, 503, 'hooks.example.com');
       assert.ok(words !== null && words.what.length > 10 && words.repair.length > 10, error);
       assert.doesNotMatch(words.what, /\{/, error);
     }
-    assert.match(errorWords(delivery('a', { error: 'http_status', response_code: 503 }))?.what ?? '', /503/);
-    assert.equal(errorWords(delivery('a')), null);
+    assert.match(errorWords('http_status', 503, '')?.what ?? '', /503/);
+    assert.match(errorWords('dns_failure', null, 'hooks.example.com')?.what ?? '', /hooks\.example\.com/);
+    assert.equal(errorWords(null, null, ''), null);
   });
 
   it('show an error of a later server by its name', () => {
-    assert.equal(errorWords(delivery('a', { error: 'later' as never }))?.what, 'later');
+    assert.equal(errorWords('later' as never, null, '')?.what, 'later');
   });
 });
 

@@ -1,2 +1,0 @@
-/** Colours of the states of a delivery. Their names say the same. */
-export const STATUS_TONES = { pending: 'warn', succeeded: 'good', failed: 'bad', dropped: 'bad' } as const;
