@@ -23,7 +23,7 @@ export interface Rendered {
 interface Options {
   /** @returns null: the text of the link is shown without a link */
   readonly link: (href: string) => string | null;
-  /** @returns null: no such picture */
+  /** @returns null: no such picture; its text is shown */
   readonly picture: (href: string) => Picture | null;
 }
 
@@ -181,7 +181,7 @@ class Renderer {
 
   #image({ href, text }: Tokens.Image): string {
     const picture = this.#options.picture(href);
-    if (picture === null) throw new Error(`no picture ${href}`);
+    if (picture === null) return escapeHtml(text);
     const { url, width, height } = picture;
     const size = width === 0 ? '' : ` width="${width}" height="${height}"`;
     return `<img src="${escapeHtml(url)}" alt="${escapeHtml(text)}"${size} loading="lazy">`;

@@ -28,7 +28,7 @@ const OTHERS: Readonly<Record<string, string>> = {
 
 /** Of the index, in order. A folder's documents follow the page of its name. A document that is not named is in the last group. */
 const GROUPS: readonly (readonly [name: string, ...pages: string[]])[] = [
-  ['Start', '', 'dashboard', 'services', 'glossary', 'roadmap', 'changelog'],
+  ['Start', '', 'first-record', 'dashboard', 'services', 'glossary', 'roadmap', 'changelog'],
   ['Write and read', 'api', 'protocol', 'datasets', 'encryption', 'changes', 'webhooks', 'audit'],
   ['In programs', 'sdk', 'clients', 'recipes', 'recipes-follow', 'run', 'flags', 'devices'],
   ['Operate', 'operations', 'nodes', 'deploy'],

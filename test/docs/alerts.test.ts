@@ -6,58 +6,91 @@ import { fileURLToPath } from 'node:url';
 import { textOf } from './named-tests.ts';
 
 const FOLDER = fileURLToPath(new URL('../../docs/alerts/', import.meta.url));
-const RULES = textOf('docs/alerts/uqrp.rules.yml');
-const TESTS = textOf('docs/alerts/uqrp.rules.test.yml');
-const ALERTS = [...RULES.matchAll(/- alert: (\w+)/g)].map(([, name]) => name!);
+const TELEMETRY = new URL('../../src/ops/telemetry/', import.meta.url);
+/** Each file of rules, and the page that explains them. */
+const FILES = [
+  ['uqrp', 'docs/operations/monitoring.md', 15],
+  ['uqrp.levels', 'docs/operations/service-levels.md', 2],
+] as const;
 
 function promtool(...args: readonly string[]): { readonly code: number | null; readonly said: string } {
   const { status, stdout, stderr } = spawnSync('promtool', args, { cwd: FOLDER, encoding: 'utf8' });
   return { code: status, said: `${stdout}${stderr}` };
 }
 
+function sources(): string {
+  return readdirSync(TELEMETRY)
+    .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+    .map((name) => readFileSync(new URL(name, TELEMETRY), 'utf8'))
+    .join('\n');
+}
+
 const missing =
   promtool('--version').code === 0 ? false : 'promtool is missing (Debian: apt-get install prometheus)';
 
-describe('docs/alerts', () => {
-  it('uses only metrics that the program has', () => {
-    const folder = new URL('../../src/ops/telemetry/', import.meta.url);
-    const sources = readdirSync(folder).filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'));
-    const known = new Set(
-      sources.flatMap((name) =>
-        [...readFileSync(new URL(name, folder), 'utf8').matchAll(/'(uqrp_\w+)'/g)].map(
-          ([, metric]) => metric,
+for (const [name, page, least] of FILES) {
+  const rules = textOf(`docs/alerts/${name}.rules.yml`);
+  const tests = textOf(`docs/alerts/${name}.rules.test.yml`);
+  const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map(([, alert]) => alert!);
+  const records = [...rules.matchAll(/- record: ([\w:]+)/g)].map(([, record]) => record!);
+
+  describe(`docs/alerts/${name}.rules.yml`, () => {
+    it('uses only metrics that the program has, and only bounds that their buckets have', () => {
+      const source = sources();
+      const known = new Set([...source.matchAll(/'(uqrp_\w+)'/g)].map(([, metric]) => metric));
+      const used = [...rules.matchAll(/\buqrp_\w+/g)].map(([metric]) => metric);
+      assert.ok(used.length >= alerts.length);
+      assert.deepEqual(
+        used.filter(
+          (metric) => !known.has(metric) && !known.has(metric.replace(/_(?:bucket|count|sum)$/, '')),
         ),
-      ),
-    );
-    const used = [...RULES.matchAll(/\buqrp_\w+/g)].map(([metric]) => metric);
-    assert.ok(used.length >= ALERTS.length);
-    assert.deepEqual(
-      used.filter((metric) => !known.has(metric)),
-      [],
-    );
-  });
+        [],
+      );
+      for (const [, metric, bound] of rules.matchAll(/(uqrp_\w+)_bucket\{[^}]*le="([\d.]+)"/g)) {
+        const constant = new RegExp(`'${metric}'[^}]*?buckets: (\\w+)`).exec(source)?.[1];
+        const bounds = new RegExp(`const ${constant} = \\[([^\\]]+)\\]`).exec(source)?.[1] ?? '';
+        assert.ok(
+          bounds.replaceAll('_', '').split(/,\s*/).includes(bound!),
+          `${metric} has no bucket ${bound}`,
+        );
+      }
+    });
 
-  it('has a test in which each alert fires, and a row in the table of monitoring.md', () => {
-    const page = textOf('docs/operations/monitoring.md');
-    assert.ok(ALERTS.length >= 15);
-    for (const alert of ALERTS) {
-      assert.match(TESTS, new RegExp(`alertname: ${alert}\\n +exp_alerts:`), alert);
-      assert.match(page, new RegExp(`^\\| \`${alert}\` \\|`, 'm'), alert);
-    }
-  });
+    it('has a test in which each alert fires, and a row in the table of its page', () => {
+      const text = textOf(page);
+      assert.ok(alerts.length >= least);
+      for (const alert of alerts) {
+        assert.match(tests, new RegExp(`alertname: ${alert}\\n +exp_alerts:`), alert);
+        assert.match(text, new RegExp(`^\\| \`${alert}\` \\|`, 'm'), alert);
+      }
+    });
 
-  it('is valid, and its tests pass', { skip: missing }, () => {
-    const [checked, tested] = [
-      promtool('check', 'rules', 'uqrp.rules.yml'),
-      promtool('test', 'rules', 'uqrp.rules.test.yml'),
+    it('is valid, and its tests pass', { skip: missing }, () => {
+      const checked = promtool('check', 'rules', `${name}.rules.yml`);
+      const tested = promtool('test', 'rules', `${name}.rules.test.yml`);
+      assert.equal(checked.code, 0, checked.said);
+      assert.match(checked.said, new RegExp(`${alerts.length + records.length} rules found`));
+      assert.equal(tested.code, 0, tested.said);
+    });
+  });
+}
+
+describe('docs/alerts', () => {
+  it('records each service level that the page names, and no other over 30 days', () => {
+    const named = [...textOf('docs/operations/service-levels.md').matchAll(/`(uqrp:[\w:]+)`/g)].map(
+      ([, one]) => one!,
+    );
+    const recorded = [
+      ...textOf('docs/alerts/uqrp.levels.rules.yml').matchAll(/- record: (uqrp:\w+:ratio30d)/g),
     ];
-    assert.equal(checked.code, 0, checked.said);
-    assert.match(checked.said, new RegExp(`${ALERTS.length} rules found`));
-    assert.equal(tested.code, 0, tested.said);
+    assert.equal(named.length, 4);
+    assert.deepEqual(
+      named,
+      recorded.map(([, one]) => one),
+    );
   });
 
-  it('tests that promtool runs can fail', { skip: missing }, () => {
-    const { code } = promtool('test', 'rules', 'uqrp.rules.yml');
-    assert.notEqual(code, 0);
+  it('has tests that can fail', { skip: missing }, () => {
+    assert.notEqual(promtool('test', 'rules', 'uqrp.rules.yml').code, 0);
   });
 });
