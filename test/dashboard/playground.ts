@@ -158,8 +158,10 @@ browserTest('playground', (get) => {
     await page.getByRole('tabpanel').getByText(';; ANSWER SECTION').waitFor();
     await page.getByRole('tab', { name: 'Octets' }).click();
     // With another length in front of it the token would be read as something else, and shown.
-    await page.getByRole('button', { name: 'octet 12', exact: true }).click();
+    const ofToken = page.getByRole('button', { name: 'octet 12', exact: true });
+    await ofToken.click();
     await page.getByText(en.playground.octetLocked).waitFor();
+    assert.equal(await ofToken.getAttribute('aria-pressed'), 'false');
     await axe('playground, private');
     const stored = await page.evaluate(`(async () => JSON.stringify([
       location.href, document.title, { ...localStorage }, { ...sessionStorage }, history.state, document.body.innerText,

@@ -115,6 +115,14 @@ describe('the chain of trust', () => {
     assert.deepEqual(states(arrived, other)?.slice(0, 3), ['DS -', 'KSK bad', 'ZSK good']);
   });
 
+  it('is broken at the keys when one of them was changed', async () => {
+    const arrived = arrivedOf(GREETING);
+    const keyOctets = arrived.keyOctets ?? new Uint8Array();
+    const changed = withChanges(keyOctets, new Set([placeToChange(keyOctets)]));
+    const examined = await examinedOf({ ...arrived, keyOctets: changed });
+    assert.deepEqual(states(arrived, examined)?.slice(-2), ['ZSK bad', 'TXT bad']);
+  });
+
   it('ends in what is signed: a refusal in nothing, an empty answer in its proof', async () => {
     const refused = arrivedOf(`get.a.closed.v1.${APEX}`);
     assert.equal(states(refused, await examinedOf(refused))?.at(-1), 'TXT open');
@@ -153,6 +161,13 @@ describe('two answers', () => {
     assert.equal(rows.get('Code')?.isSame, true);
     assert.deepEqual(rows.get('Value')?.values, ['hello', texts.headNothing]);
     assert.deepEqual([rows.get('f')?.values[1], rows.get('f')?.isSame], ['', false]);
+    // Fields of either answer come before what is around it.
+    assert.deepEqual(
+      comparedRows(other, one)
+        .map(({ name }) => name)
+        .slice(-5, -3),
+      ['ttl', 'TTL'],
+    );
     assert.ok(comparedRows(one, one).every(({ isSame }) => isSame));
   });
 });

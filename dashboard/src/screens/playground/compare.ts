@@ -13,29 +13,39 @@ export interface ComparedRow {
   readonly isSame: boolean;
 }
 
-/** Rows in the order of importance: the value, then the fields of the envelopes, then what is around it. */
+/** Rows in the order of importance: the value, then the fields of both envelopes, then what is around them. */
 export function comparedRows(one: Arrived, other: Arrived): readonly ComparedRow[] {
   const [a, b] = [partsOf(one), partsOf(other)];
-  const names = [...new Set([...a.keys(), ...b.keys()])];
-  return names.map((name) => {
-    const values = [a.get(name) ?? '', b.get(name) ?? ''] as const;
-    return { name, values, isSame: values[0] === values[1] };
+  return (['value', 'fields', 'around'] as const).flatMap((group) => {
+    const [left, right] = [a[group], b[group]];
+    return [...new Set([...left.keys(), ...right.keys()])].map((name) => {
+      const values = [left.get(name) ?? '', right.get(name) ?? ''] as const;
+      return { name, values, isSame: values[0] === values[1] };
+    });
   });
 }
 
-function partsOf(arrived: Arrived): ReadonlyMap<string, string> {
-  const parts = new Map([[t('playground.name'), maskText(arrived.asked.name)]]);
+type Parts = Readonly<Record<'value' | 'fields' | 'around', ReadonlyMap<string, string>>>;
+
+function partsOf(arrived: Arrived): Parts {
   const message = readable(arrived);
-  if (message === null) return parts.set(t('playground.code'), t('playground.noMessage'));
-  parts.set(t('playground.code'), rcodeName(message.rcode));
-  parts.set(t('playground.value'), headlineOf(message).headline);
-  const read = envelopeOf(message);
-  if (read?.kind === 'envelope') for (const [name, value] of read.envelope.fields) parts.set(name, value);
-  const answers = recordsIn(message, 'answer').filter(({ type }) => typeName(type) !== 'RRSIG');
-  parts.set('TTL', [...new Set(answers.map(({ ttl }) => ttl))].join(', '));
-  parts.set(t('playground.octets'), String(message.octets.length));
-  parts.set(t('playground.firstAsk'), milliseconds(arrived.times[0]));
-  return parts.set(t('playground.askedAt'), dateTime(arrived.at));
+  const read = message === null ? null : envelopeOf(message);
+  const answers =
+    message === null ? [] : recordsIn(message, 'answer').filter(({ type }) => typeName(type) !== 'RRSIG');
+  return {
+    value: new Map([
+      [t('playground.name'), maskText(arrived.asked.name)],
+      [t('playground.code'), message === null ? t('playground.noMessage') : rcodeName(message.rcode)],
+      [t('playground.value'), message === null ? '' : headlineOf(message).headline],
+    ]),
+    fields: read?.kind === 'envelope' ? read.envelope.fields : new Map(),
+    around: new Map([
+      ['TTL', [...new Set(answers.map(({ ttl }) => ttl))].join(', ')],
+      [t('playground.octets'), String(arrived.octets.length)],
+      [t('playground.firstAsk'), milliseconds(arrived.times[0])],
+      [t('playground.askedAt'), dateTime(arrived.at)],
+    ]),
+  };
 }
 
 function readable({ octets }: Arrived): DnsMessage | null {

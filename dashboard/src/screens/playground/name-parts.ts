@@ -1,6 +1,6 @@
 /** The parts of a name, for the colours of the playground. The grammar is that of docs/PROTOCOL.md. */
 import { parseName } from '../../../../sdk/src/dns.ts';
-import { MASK } from './masked-name.ts';
+import { hasTokenLabel, MASK } from './masked-name.ts';
 
 export type PartKind =
   | 'operation'
@@ -52,4 +52,9 @@ export function stateOfName(name: string, zones: readonly string[]): NameState {
   const below = bare.slice(0, Math.max(0, bare.length - zone.length - 1)).replace(MASK, 'token');
   const parsed = parseName(below);
   return parsed.kind === 'malformed' ? parsed.code : parsed.kind;
+}
+
+/** Whether a name may be asked before its author says so: only a whole one, and none with a token, which may not be whole yet. */
+export function mayBeAskedWhileTyping(name: string, zones: readonly string[]): boolean {
+  return !hasTokenLabel(name) && stateOfName(name, zones) === 'query';
 }

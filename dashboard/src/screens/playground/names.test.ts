@@ -5,7 +5,7 @@ import { encodeQuery } from '../../../../sdk/src/dns.ts';
 import { encodeParam } from '../../../../src/protocol/query/params.ts';
 import { EXPERIMENT_IDS, questionOf } from './experiments.ts';
 import { hasTokenLabel, MASK, maskName, maskText, tokenPlaces, unmaskName } from './masked-name.ts';
-import { partsOfName, stateOfName } from './name-parts.ts';
+import { mayBeAskedWhileTyping, partsOfName, stateOfName } from './name-parts.ts';
 import { filledTemplate, placeholdersOf } from './service-template.ts';
 import { snippetsOf } from './snippets.ts';
 
@@ -130,6 +130,19 @@ describe('parts of names', () => {
       'get.a.acme.v01.uqrp.net': 'E003',
     };
     for (const [name, state] of Object.entries(states)) assert.equal(stateOfName(name, ZONES), state, name);
+  });
+});
+
+describe('asking while somebody types', () => {
+  it('is for whole names alone, and never for one with a label of a token', () => {
+    assert.ok(mayBeAskedWhileTyping('get.5-km-to-mi.units.public.v1.uqrp.net', ZONES));
+    for (const name of [
+      'get.units.public.v1.uqrp.ne',
+      'units.public.v1.uqrp.net',
+      NAME,
+      maskName(NAME, null).name,
+    ])
+      assert.ok(!mayBeAskedWhileTyping(name, ZONES), name);
   });
 });
 

@@ -11,7 +11,7 @@ import { type Arrived, ASKS_MAX, ask } from './asked.ts';
 import { type ExperimentId, questionOf } from './experiments.ts';
 import { ExperimentNote, ExperimentsList } from './experiments-list.tsx';
 import { hasTokenLabel, maskName, unmaskName } from './masked-name.ts';
-import { stateOfName, zoneOf } from './name-parts.ts';
+import { mayBeAskedWhileTyping, zoneOf } from './name-parts.ts';
 import { type Question, QuestionForm } from './question-form.tsx';
 import { TYPES } from './snippets.ts';
 
@@ -127,9 +127,8 @@ function Playground({ meta }: { readonly meta: Meta }) {
   useEffect(() => () => running.current?.abort(), []);
 
   const key = keyOf(question);
-  const canAsk = stateOfName(question.masked.name, meta.zones) === 'query';
   const isWaiting =
-    asksWhileTyping && canAsk && key !== lastKey.current && !hasTokenLabel(question.masked.name);
+    asksWhileTyping && key !== lastKey.current && mayBeAskedWhileTyping(question.masked.name, meta.zones);
   useEffect(() => {
     if (!isWaiting) return;
     const timer = setTimeout(() => void send(question, true), TYPING_PAUSE_MS);
