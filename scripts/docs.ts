@@ -116,7 +116,7 @@ function servicesPage(title: string, services: readonly Service[]): string {
 }
 
 function section({ resource, about }: Service): string {
-  const { schema, template, placeholders, examples, exampleResponse, ttl, errors } = about;
+  const { schema, template, placeholders, examples, exampleResponse, ttl, errors, meanings = [] } = about;
   const required = new Set(schema.required);
   const fields = Object.entries(schema.properties).map(([name, { type, description, enum: values }]) => [
     code(name),
@@ -128,6 +128,12 @@ function section({ resource, about }: Service): string {
     ([name, { type, examples: some }]) => `- \`{${name}}\`, ${type}: ${some.map(code).join(', ')}`,
   );
   const faults = errors.map(({ code: error, description }) => `- ${error}: ${description}`).join('\n');
+  const words = meanings.map(
+    ({ fields: of, values }) =>
+      `\n${of.map(code).join(', ')}: ${values
+        .map(([value, meaning]) => `${code(value)} ${meaning}`)
+        .join(', ')}\n`,
+  );
   return `## ${resource}
 
 ${schema.title}. ${schema.description}
@@ -141,7 +147,7 @@ ${exampleResponse}
 \`\`\`
 
 ${table(['field', 'type', '', ''], fields)}
-${faults === '' ? '' : `\n${faults}\n`}`;
+${words.join('')}${faults === '' ? '' : `\n${faults}\n`}`;
 }
 
 function code(text: string): string {

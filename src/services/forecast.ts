@@ -68,6 +68,17 @@ const CONDITIONS: readonly (readonly [from: number, words: string])[] = [
   [99, 'heavy thunderstorm with hail'],
 ];
 
+/** `3` and `4-9`, with their words. */
+function codesInWords(): readonly (readonly [string, string])[] {
+  return CONDITIONS.map(([from, words], at) => {
+    const last = (CONDITIONS[at + 1]?.[0] ?? CODES) - 1;
+    return [last === from ? String(from) : `${from}-${last}`, words];
+  });
+}
+
+/** Codes of the table begin with 0. */
+const CODES = 100;
+
 /** @param code 0 to 99 */
 export function conditionOf(code: number): string {
   return CONDITIONS.findLast(([from]) => from <= code)![1];
@@ -127,6 +138,7 @@ const FORECAST_ABOUT: ServiceDescription = {
   }).toString('latin1'),
   ttl: 600,
   errors: METEO_ERRORS,
+  meanings: [{ fields: days.map((i) => `wc${i}`), values: codesInWords() }],
 };
 
 /** Three days at a place. Uses the feed of `weather`, so one provider call serves both. */

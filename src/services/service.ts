@@ -34,6 +34,15 @@ export interface ServiceDescription {
   /** Longest RR TTL of an answer, seconds. */
   readonly ttl: number;
   readonly errors: readonly ServiceError[];
+  /** What closed values mean, for pages: the schema has no room for words. */
+  readonly meanings?: readonly Meanings[];
+}
+
+export interface Meanings {
+  /** Fields with these values. */
+  readonly fields: readonly string[];
+  /** A value may be a range, such as `4-9`. */
+  readonly values: readonly (readonly [value: string, meaning: string])[];
 }
 
 export interface Placeholder {

@@ -77,6 +77,16 @@ export const SUN_ABOUT: ServiceDescription = {
     'noon=2026-06-21T12:02:19Z;dawn=2026-06-21T02:55:18Z;dusk=2026-06-21T21:09:19Z;len=59904;state=normal;ts=1767225600',
   ttl: 86_400,
   errors: [{ code: 'E004', description: 'No such city' }],
+  meanings: [
+    {
+      fields: ['state'],
+      values: [
+        ['normal', 'the sun rises or sets'],
+        ['polarday', 'the sun stays up'],
+        ['polarnight', 'the sun stays down'],
+      ],
+    },
+  ],
 };
 
 /** The sun over one place on one day. Instants in milliseconds since the epoch; undefined for what does not happen. */

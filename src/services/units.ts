@@ -118,6 +118,8 @@ export type Fraction = readonly [numerator: bigint, denominator: bigint];
 /** base = (value + offset) x scale; the bases are kelvin, metre, kilogram, litre and metre a second. */
 export interface Unit {
   readonly slug: string;
+  /** In words. */
+  readonly name: string;
   readonly category: Category;
   readonly scale: Fraction;
   readonly offset: Fraction;
@@ -125,61 +127,61 @@ export interface Unit {
 
 const NO_OFFSET: Fraction = [0n, 1n];
 
-/** Slug, scale, offset. Exact by definition: inch, pound, gallon, nautical mile and the two temperature scales. */
-type Row = readonly [slug: string, numerator: bigint, denominator: bigint, offset?: Fraction];
+/** Slug, name, scale, offset. Exact by definition: inch, pound, gallon, nautical mile and the two temperature scales. */
+type Row = readonly [slug: string, name: string, numerator: bigint, denominator: bigint, offset?: Fraction];
 
 const ROWS: Readonly<Record<Category, readonly Row[]>> = {
   temperature: [
-    ['k', 1n, 1n],
-    ['c', 1n, 1n, [27315n, 100n]],
-    ['f', 5n, 9n, [45967n, 100n]],
+    ['k', 'kelvin', 1n, 1n],
+    ['c', 'degree Celsius', 1n, 1n, [27315n, 100n]],
+    ['f', 'degree Fahrenheit', 5n, 9n, [45967n, 100n]],
   ],
   length: [
-    ['m', 1n, 1n],
-    ['km', 1000n, 1n],
-    ['cm', 1n, 100n],
-    ['mm', 1n, 1000n],
-    ['mi', 1609344n, 1000n],
-    ['yd', 9144n, 10_000n],
-    ['ft', 3048n, 10_000n],
-    ['in', 254n, 10_000n],
+    ['m', 'metre', 1n, 1n],
+    ['km', 'kilometre', 1000n, 1n],
+    ['cm', 'centimetre', 1n, 100n],
+    ['mm', 'millimetre', 1n, 1000n],
+    ['mi', 'mile', 1609344n, 1000n],
+    ['yd', 'yard', 9144n, 10_000n],
+    ['ft', 'foot', 3048n, 10_000n],
+    ['in', 'inch', 254n, 10_000n],
   ],
   mass: [
-    ['kg', 1n, 1n],
-    ['g', 1n, 1000n],
-    ['mg', 1n, 1_000_000n],
-    ['t', 1000n, 1n],
-    ['lb', 45_359_237n, 100_000_000n],
-    ['oz', 45_359_237n, 1_600_000_000n],
+    ['kg', 'kilogram', 1n, 1n],
+    ['g', 'gram', 1n, 1000n],
+    ['mg', 'milligram', 1n, 1_000_000n],
+    ['t', 'tonne', 1000n, 1n],
+    ['lb', 'pound', 45_359_237n, 100_000_000n],
+    ['oz', 'ounce', 45_359_237n, 1_600_000_000n],
   ],
   // US customary: a gallon is 231 cubic inches.
   volume: [
-    ['l', 1n, 1n],
-    ['ml', 1n, 1000n],
-    ['m3', 1000n, 1n],
-    ['gal', 3_785_411_784n, 1_000_000_000n],
-    ['qt', 3_785_411_784n, 4_000_000_000n],
-    ['pt', 3_785_411_784n, 8_000_000_000n],
-    ['cup', 3_785_411_784n, 16_000_000_000n],
-    ['floz', 3_785_411_784n, 128_000_000_000n],
-    ['tbsp', 3_785_411_784n, 256_000_000_000n],
-    ['tsp', 3_785_411_784n, 768_000_000_000n],
+    ['l', 'litre', 1n, 1n],
+    ['ml', 'millilitre', 1n, 1000n],
+    ['m3', 'cubic metre', 1000n, 1n],
+    ['gal', 'US gallon', 3_785_411_784n, 1_000_000_000n],
+    ['qt', 'US quart', 3_785_411_784n, 4_000_000_000n],
+    ['pt', 'US pint', 3_785_411_784n, 8_000_000_000n],
+    ['cup', 'US cup', 3_785_411_784n, 16_000_000_000n],
+    ['floz', 'US fluid ounce', 3_785_411_784n, 128_000_000_000n],
+    ['tbsp', 'US tablespoon', 3_785_411_784n, 256_000_000_000n],
+    ['tsp', 'US teaspoon', 3_785_411_784n, 768_000_000_000n],
   ],
   speed: [
-    ['mps', 1n, 1n],
-    ['kmh', 5n, 18n],
-    ['mph', 44_704n, 100_000n],
-    ['kn', 463n, 900n],
-    ['fps', 3048n, 10_000n],
+    ['mps', 'metre a second', 1n, 1n],
+    ['kmh', 'kilometre an hour', 5n, 18n],
+    ['mph', 'mile an hour', 44_704n, 100_000n],
+    ['kn', 'knot', 463n, 900n],
+    ['fps', 'foot a second', 3048n, 10_000n],
   ],
 };
 
 /** The closed table, by slug. */
 export const UNITS: ReadonlyMap<string, Unit> = new Map(
   CATEGORIES.flatMap((category) =>
-    ROWS[category].map(([slug, numerator, denominator, offset = NO_OFFSET]): [string, Unit] => [
+    ROWS[category].map(([slug, name, numerator, denominator, offset = NO_OFFSET]): [string, Unit] => [
       slug,
-      { slug, category, scale: [numerator, denominator], offset },
+      { slug, name, category, scale: [numerator, denominator], offset },
     ]),
   ),
 );
@@ -261,6 +263,12 @@ export const UNITS_ABOUT: ServiceDescription = {
   exampleResponse: 'v=svc1;s=ok;t=data;val=-40;from=c;to=f;res=-40;cat=temperature',
   ttl: 86_400,
   errors: [],
+  meanings: [
+    {
+      fields: ['from', 'to'],
+      values: [...UNITS.values()].map(({ slug, name }) => [slug, name]),
+    },
+  ],
 };
 
 /** `[n]` then digits with optional `d` digits, or `d` digits. */

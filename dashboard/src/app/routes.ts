@@ -15,6 +15,7 @@ import {
   PlaygroundIcon,
   QueryLogIcon,
   RecordIcon,
+  ServicesIcon,
   UsageIcon,
   WebhookIcon,
 } from '../ui/icon.tsx';
@@ -102,6 +103,18 @@ export const ROUTES: readonly Route[] = [
     load: async () => (await import('../screens/import/import-screen.tsx')).ImportScreen,
   },
   {
+    path: '/services',
+    title: 'services.title',
+    isOpen: true,
+    load: async () => (await import('../screens/services/services-list-screen.tsx')).ServicesListScreen,
+  },
+  {
+    path: '/services/:name',
+    title: 'services.title',
+    isOpen: true,
+    load: async () => (await import('../screens/services/service-screen.tsx')).ServiceScreen,
+  },
+  {
     path: '/sign-in',
     title: 'signIn.title',
     isOpen: true,
@@ -152,6 +165,7 @@ export const NAV_LINKS: readonly NavLink[] = [
     key: 'p',
     isOnPhones: true,
   },
+  { path: '/services', icon: ServicesIcon, text: 'nav.services', key: 's' },
   { path: '/query-log', icon: QueryLogIcon, text: 'nav.queryLog', key: 'l' },
   { path: '/webhooks', icon: WebhookIcon, isApart: true, text: 'nav.webhooks', key: 'w', isOnPhones: true },
   { path: '/api-keys', icon: ApiKeyIcon, text: 'nav.apiKeys', key: 'k' },

@@ -28,6 +28,8 @@ const CARDS: readonly Card[] = [
   { service: 'coin', name: 'get.coin.public.v1', title: t('front.cardCoin') },
 ];
 const SHOWN = 8;
+/** Characters above which a value has smaller letters. */
+const LONG = 18;
 /** Milliseconds before a service that is still fetching is asked again, once. */
 const AGAIN_MS = 3000;
 
@@ -46,23 +48,33 @@ export function Live({ zone }: { readonly zone: string }) {
   return (
     <>
       {cards.map((card) => (
-        <LiveCard key={card.service} card={card} zone={zone} canAsk={on !== null} />
+        <LiveCard
+          key={card.service}
+          service={card.service}
+          name={`${card.name}.${zone}`}
+          title={card.title}
+          canAsk={on !== null}
+        />
       ))}
     </>
   );
 }
 
-function LiveCard({
-  card: { service, name, title },
-  zone,
-  canAsk,
-}: {
-  readonly card: Card;
-  readonly zone: string;
+export interface LiveCardProps {
+  readonly service: string;
+  /** A full query name. */
+  readonly name: string;
+  /** Default: what the answer says of itself. */
+  readonly title?: string;
+  /** Default: the page of the service. */
+  readonly href?: string;
   readonly canAsk: boolean;
-}) {
+}
+
+/** A service, and what it says now. */
+export function LiveCard({ service, name, title, href = `/services/${service}`, canAsk }: LiveCardProps) {
   const [answer, setAnswer] = useState<FrontAnswer | 'none' | null>(null);
-  const ask = (): Promise<void> => askServer(`${name}.${zone}`).then(setAnswer, () => setAnswer('none'));
+  const ask = (): Promise<void> => askServer(name).then(setAnswer, () => setAnswer('none'));
   useEffect(() => {
     if (!canAsk) return;
     void ask();
@@ -73,15 +85,15 @@ function LiveCard({
       });
     }, AGAIN_MS);
     return () => clearTimeout(timer);
-  }, [canAsk]);
+  }, [canAsk, name]);
   return (
     <li class="live-card">
-      <a href={`/services/${service}`}>
-        <span class="live-title">{title}</span>
+      <a href={href}>
+        {title === undefined ? null : <span class="live-title">{title}</span>}
         <span class="live-value" aria-live={service === 'dice' ? 'polite' : undefined}>
-          {answer === null ? ' ' : <LiveValue service={service} answer={answer} />}
+          {answer === null ? '\u00a0' : <LiveValue service={service} answer={answer} />}
         </span>
-        <code class="live-name">{name}</code>
+        <code class="live-name">{name.replace(/(?<=\.public\.v1)\..*$/, '')}</code>
       </a>
       {service === 'dice' ? (
         <Button tone="quiet" label={t('front.again')} title={t('front.again')} onClick={() => void ask()}>
@@ -101,7 +113,7 @@ function LiveValue({ service, answer }: { readonly service: string; readonly ans
   if (service === 'dice') return <>{`${sumOf(answer.fields)}${headline}`}</>;
   return (
     <>
-      {headline}
+      <span class={headline.length > LONG ? 'live-long' : undefined}>{headline}</span>
       <span class="live-detail">{detail}</span>
     </>
   );

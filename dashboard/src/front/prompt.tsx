@@ -88,7 +88,7 @@ export function Prompt({ zones, dns }: PromptProps) {
 }
 
 /** Not for a name with a token: it would be copied into histories and logs. */
-function Commands({ name, dns }: Pick<PromptProps, 'dns'> & { readonly name: string }) {
+export function Commands({ name, dns }: Pick<PromptProps, 'dns'> & { readonly name: string }) {
   const all = hasTokenLabel(name)
     ? []
     : snippetsOf(

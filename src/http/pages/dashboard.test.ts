@@ -20,7 +20,7 @@ const FACTS: FrontFacts = {
   zones: ['uqrp.net', 'example.net'],
   isSigned: true,
   dns: () => ({ host: 'localhost', port: 5300 }),
-  services: new Map([['units', { title: 'Unit conversion', description: 'A value "converted".' }]]),
+  services: new Map(),
 };
 const LANDING =
   '<!doctype html><html data-zones="{{zones}}" data-dns="{{dns}}"><title>{{title}}</title>{{head}}<p>get.x.{{zone}} {{dig}} {{octets}} {{signed}}';
@@ -98,7 +98,7 @@ describe('the dashboard on the port of the API', () => {
   });
 
   it('sends the document at every page, for no credential and no budget, with its policy', async () => {
-    for (const path of ['/sign-in', '/records?namespace=acme', '/namespaces/acme', '/webhooks']) {
+    for (const path of ['/sign-in', '/records?namespace=acme', '/namespaces/acme', '/services/none']) {
       const { status, headers, body } = await get(built, path);
       assert.deepEqual([status, headers['content-type']], [200, 'text/html; charset=utf-8'], path);
       assert.equal(body.toString(), GUEST_HTML);

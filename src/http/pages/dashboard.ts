@@ -22,6 +22,7 @@ export const PAGES: ReadonlySet<string> = new Set([
   'playground',
   'query-log',
   'records',
+  'services',
   'sign-in',
   'usage',
   'webhooks',

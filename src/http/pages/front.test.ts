@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { DashboardFiles } from './files.ts';
-import { type FrontFacts, openFront } from './front.ts';
+import { type DescribedService, type FrontFacts, openFront } from './front.ts';
 
 const BUILT: DashboardFiles = {
   html: {
@@ -18,7 +18,17 @@ const FACTS: FrontFacts = {
   zones: ['uqrp.net', 'example.net'],
   isSigned: true,
   dns: () => ({ host: 'uqrp.example', port: 53 }),
-  services: new Map([['units', { title: 'Unit conversion', description: 'A "value" & its unit.' }]]),
+  services: new Map([
+    [
+      'units',
+      {
+        title: 'Unit conversion',
+        description: 'A "value" & its unit.',
+        examples: ['get.5-km-to-mi.units.public.v1'],
+        meanings: [{ fields: ['from'], values: [['km', 'kilometre']] }],
+      },
+    ],
+  ]),
 };
 const GUEST = { isGuest: true, asksForLanding: false };
 const USER = { isGuest: false, asksForLanding: false };
@@ -77,6 +87,11 @@ describe('the pages of visitors', () => {
     for (const path of ['/', '/services', '/services/units', '/playground', '/api', '/docs'])
       assert.ok(sitemap.includes(`<loc>https://uqrp.example${path}</loc>`), path);
     assert.equal(await file('/records'), 'none');
+  });
+
+  it('say what closed values of a service mean, for the page of the service', async () => {
+    const services = JSON.parse(await open().file('/services.json')) as Record<string, DescribedService>;
+    assert.deepEqual(services.units, FACTS.services.get('units'));
   });
 
   it('are off where the operator says so: the dashboard alone at /, and nothing for search engines', async () => {

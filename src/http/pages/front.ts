@@ -12,8 +12,21 @@ export interface FrontFacts {
   readonly isSigned: boolean;
   /** Of plain DNS; null while none listens in this process. */
   readonly dns: () => { readonly host: string; readonly port: number } | null;
-  /** Title and description of each public service, by its name. */
-  readonly services: ReadonlyMap<string, { readonly title: string; readonly description: string }>;
+  /** Each public service, by its name. */
+  readonly services: ReadonlyMap<string, DescribedService>;
+}
+
+/** What the pages say of a service beside its schema. */
+export interface DescribedService {
+  readonly title: string;
+  readonly description: string;
+  /** Names below the zone. */
+  readonly examples: readonly string[];
+  /** What closed values of fields mean. */
+  readonly meanings: readonly {
+    readonly fields: readonly string[];
+    readonly values: readonly (readonly [value: string, meaning: string])[];
+  }[];
 }
 
 interface PageOptions {
@@ -27,7 +40,7 @@ interface PageOptions {
 export interface Front {
   /** The document of a page. */
   page(options: PageOptions): DashboardFile;
-  /** `/robots.txt` and `/sitemap.xml`; null: not one of these, or not here. */
+  /** `/robots.txt`, `/sitemap.xml` and `/services.json`; null: not one of these, or not here. */
   file(path: string): DashboardFile | null;
 }
 
@@ -147,6 +160,10 @@ export function openFront(built: DashboardFiles, publicUrl: () => string, facts:
     },
     file(path) {
       if (path === '/robots.txt') return once(path, () => textFile(robots(publicUrl(), facts), 'text/plain'));
+      if (path === '/services.json')
+        return once(path, () =>
+          textFile(JSON.stringify(Object.fromEntries(facts.services)), 'application/json; charset=utf-8'),
+        );
       if (path === '/sitemap.xml' && facts.isOn && facts.isPublic)
         return once(path, () => textFile(sitemap(publicUrl(), facts), 'application/xml'));
       return null;

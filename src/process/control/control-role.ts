@@ -134,7 +134,12 @@ function frontFacts({ config, dnsPorts }: ControlRoleOptions, publicUrl: () => s
       const ports = dnsPorts();
       return ports && { host: new URL(publicUrl()).hostname, port: ports.dns };
     },
-    services: new Map(makeServices(NO_DATA).map(({ resource, about }) => [resource, about.schema])),
+    services: new Map(
+      makeServices(NO_DATA).map(({ resource, about: { schema, examples, meanings = [] } }) => [
+        resource,
+        { title: schema.title, description: schema.description, examples, meanings },
+      ]),
+    ),
   };
 }
 
