@@ -5,6 +5,7 @@ import { it } from 'node:test';
 import type { Locator } from 'playwright-core';
 import { read } from '../e2e/client.ts';
 import { browserTest, effectsRan } from '../support/browser/dashboard.ts';
+import { seedQueryLog } from '../support/control/query-log/seed-log.ts';
 import { type Account, account, startUqrp } from '../support/server-process.ts';
 import { until } from '../webhooks/hooks.ts';
 
@@ -129,6 +130,71 @@ browserTest('query log', (get) => {
     await page.waitForURL(/since=.*until=|until=.*since=/);
     await page.getByRole('combobox', { name: 'Window' }).selectOption('');
     await page.waitForURL((url) => !url.searchParams.has('since') && !url.searchParams.has('until'));
+  });
+
+  it('opens a row: what it means, and others like it', async () => {
+    const { page, axe } = get();
+    await rows().first().click();
+    const details = page.getByRole('dialog', { name: 'Query' });
+    await details.getByText('Answered with records.').waitFor();
+    await details.getByText('less than a millisecond', { exact: false }).waitFor();
+    await axe('a row of the query log');
+    await page.keyboard.press('Escape');
+    await details.waitFor({ state: 'detached' });
+    await page.keyboard.press('Enter');
+    await details.getByRole('button', { name: 'Only hit' }).click();
+    await page.waitForURL((url) => url.searchParams.get('status') === 'hit');
+    await details.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'hit', exact: true }).click();
+    await page.waitForURL((url) => !url.searchParams.has('status'));
+  });
+
+  it('has all queries of the day in its chart, and marks what was chosen in it', async () => {
+    const { page, origin, server, axe } = get();
+    await seedQueryLog(server.dataDir, 30);
+    await page.goto(`${origin}/query-log?live=off`);
+    const chart = page.getByRole('figure', { name: 'Queries over time' });
+    await chart.locator('rect').first().waitFor();
+    const places = await chart.locator('rect').evaluateAll((all) => all.map((bar) => bar.getAttribute('x')));
+    // One in each hour at least, where the newest 100 rows are of one hour or two.
+    assert.ok(new Set(places).size >= 24, `${new Set(places).size}`);
+    const box = (await page.locator('.chart-area').boundingBox())!;
+    await page.mouse.move(box.x + box.width * 0.25, box.y + 20);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * 0.5, box.y + 20, { steps: 4 });
+    await page.mouse.up();
+    await page.waitForURL(/since=.*until=|until=.*since=/);
+    const { searchParams } = new URL(page.url());
+    const [since, end] = ['since', 'until'].map((name) => Date.parse(searchParams.get(name) ?? ''));
+    const shown = table().locator('time').first();
+    await until('rows of the chosen time', async () => {
+      const at = Date.parse((await shown.getAttribute('datetime')) ?? '');
+      return at >= since! && at < end!;
+    });
+    const mark = (await page.locator('.chart-range').boundingBox())!;
+    assert.ok(Math.abs(mark.x - box.x - box.width * 0.25) < box.width / 72);
+    await axe('a chosen time of the query log');
+  });
+
+  it('is read again by Refresh while it is not live, and is live again where it was', async () => {
+    const { page, origin, server } = get();
+    await page.goto(`${origin}/query-log?live=off`);
+    await rows().first().waitFor();
+    const newest = await rows().first().innerText();
+    await read(server, NAME);
+    await until('the row of a query', async () => {
+      await page.getByRole('button', { name: 'Refresh' }).click();
+      return (await rows().first().innerText()) !== newest;
+    });
+    await page.goto(`${origin}/query-log`);
+    await page.getByText('Live: new queries appear by themselves.').waitFor();
+    assert.equal(await live().isChecked(), true);
+    await live().click();
+    await page.reload();
+    await page.getByRole('button', { name: 'Refresh' }).waitFor();
+    assert.equal(await live().isChecked(), false);
+    await live().click();
+    await page.getByText('Live: new queries appear by themselves.').waitFor();
   });
 
   it('ends with the session, and goes on after a sign-in over the page', async () => {

@@ -77,6 +77,13 @@ browserTest(
       });
       await page.getByRole('link', { name: 'acme' }).waitFor();
       await page.getByText(/estimated, never bills/).waitFor();
+      const days = page.getByRole('region', { name: 'Private reads by day' });
+      await days.locator('rect').first().waitFor();
+      assert.equal(await days.locator('rect').count(), 1);
+      await days
+        .getByText(/a day use the whole allowance of the month/)
+        .last()
+        .waitFor();
       await axe('usage');
       await shot('usage');
       await page.getByRole('link', { name: 'acme' }).click();

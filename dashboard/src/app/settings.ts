@@ -1,6 +1,6 @@
 /** Settings of this browser: the only thing that is stored. No secret, no data of the account. */
 
-type Setting = 'theme' | 'shortcuts' | 'checklist' | 'passkey-offer';
+type Setting = 'theme' | 'shortcuts' | 'checklist' | 'passkey-offer' | 'live';
 
 /** Null: not set, or the browser allows no storage. */
 export function readSetting(name: Setting): string | null {

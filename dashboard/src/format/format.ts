@@ -11,6 +11,10 @@ const SHORT = new Intl.NumberFormat(LOCALE, { notation: 'compact', maximumFracti
 const PERCENT = new Intl.NumberFormat(LOCALE, { style: 'percent', maximumFractionDigits: 0 });
 const DATE = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium' });
 const DATE_TIME = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium', timeStyle: 'medium' });
+const DAY_TIME = new Intl.DateTimeFormat(LOCALE, {
+  ...{ day: 'numeric', month: 'short' },
+  ...{ hour: '2-digit', minute: '2-digit', second: '2-digit' },
+});
 const TIME = new Intl.DateTimeFormat(LOCALE, { timeStyle: 'medium' });
 const RELATIVE = new Intl.RelativeTimeFormat(LOCALE, { numeric: 'auto', style: 'short' });
 
@@ -68,6 +72,11 @@ export function date(at: Moment): string {
 /** 22 Nov 2026, 20:03:52 */
 export function dateTime(at: Moment): string {
   return DATE_TIME.format(new Date(at));
+}
+
+/** 22 Nov, 20:03:52 */
+export function dayTime(at: Moment): string {
+  return DAY_TIME.format(new Date(at));
 }
 
 /** 20:03:52 */

@@ -13,6 +13,8 @@ export interface ChartData {
   readonly series: readonly ChartSeries[];
   /** Bars on top of each other in place of lines. */
   readonly isStacked?: boolean;
+  /** Where a line stands across the chart. */
+  readonly level?: number;
 }
 
 export interface Bar {
@@ -27,9 +29,9 @@ export const SIZE = 100;
 /** Part of a step that a bar fills. */
 const FILLED = 0.85;
 
-/** The highest value, or sum of values: at least 1. */
-export function topOf({ times, series, isStacked }: ChartData): number {
-  let top = 1;
+/** The highest value, sum of values or line: at least 1. */
+export function topOf({ times, series, isStacked, level = 0 }: ChartData): number {
+  let top = Math.max(1, level);
   for (const at of times.keys()) {
     const values = series.map(({ values }) => values[at] ?? 0);
     top = Math.max(top, isStacked ? values.reduce((sum, value) => sum + value, 0) : Math.max(...values));

@@ -15,6 +15,8 @@ export interface ChartProps {
   readonly height?: number;
   /** A range of time was dragged; seconds since 1970. */
   readonly onRange?: (from: number, until: number) => void;
+  /** A range that stays marked; seconds since 1970. */
+  readonly chosen?: readonly [from: number, until: number];
 }
 
 /** Shares of the width, 0 to 1. */
@@ -27,7 +29,7 @@ interface Drag {
 const DRAG_MIN = 0.005;
 
 /** Values over time, as bars or lines. The pointer shows the values of a step. */
-export function Chart({ label, summary, data, height = 200, onRange }: ChartProps) {
+export function Chart({ label, summary, data, height = 200, onRange, chosen }: ChartProps) {
   const area = useRef<HTMLDivElement>(null);
   const [pointed, setPointed] = useState<number | null>(null);
   const [drag, setDrag] = useState<Drag | null>(null);
@@ -39,8 +41,11 @@ export function Chart({ label, summary, data, height = 200, onRange }: ChartProp
   };
   const first = data.times[0];
   const last = data.times.at(-1);
+  const marked = drag ?? (chosen === undefined ? null : dragOf(data.times, chosen));
   const shown =
-    drag === null ? null : { left: Math.min(drag.from, drag.to), width: Math.abs(drag.to - drag.from) };
+    marked === null
+      ? null
+      : { left: Math.min(marked.from, marked.to), width: Math.abs(marked.to - marked.from) };
   return (
     <figure class="chart" aria-label={label}>
       <figcaption class="hidden">{summary}</figcaption>
@@ -101,6 +106,19 @@ export function Chart({ label, summary, data, height = 200, onRange }: ChartProp
   );
 }
 
+function levelAt(data: ChartData, level: number): { y1: number; y2: number } {
+  const y = SIZE - (level / topOf(data)) * SIZE;
+  return { y1: y, y2: y };
+}
+
+/** A range of time as shares of the width; null: none of it is in the chart. */
+function dragOf(times: readonly number[], [from, until]: readonly [number, number]): Drag | null {
+  const first = times[0] ?? 0;
+  const width = ((times[1] ?? first + 1) - first) * times.length;
+  const share = (at: number): number => Math.max(0, Math.min(1, (at - first) / width));
+  return share(from) === share(until) ? null : { from: share(from), to: share(until) };
+}
+
 function Drawing({ data }: { readonly data: ChartData }) {
   return (
     <svg viewBox={`0 0 ${SIZE} ${SIZE}`} preserveAspectRatio="none" aria-hidden="true">
@@ -111,6 +129,9 @@ function Drawing({ data }: { readonly data: ChartData }) {
         : data.series.map((series) => (
             <polyline key={series.name} class={`tone-${series.tone}`} points={lineOf(series, topOf(data))} />
           ))}
+      {data.level === undefined ? null : (
+        <line class="chart-level" x1="0" x2={SIZE} {...levelAt(data, data.level)} />
+      )}
     </svg>
   );
 }

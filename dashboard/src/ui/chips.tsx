@@ -40,7 +40,7 @@ export function Chips({ label, chips, chosen, onChange }: ChipsProps) {
 export interface BadgeProps {
   readonly text: string;
   /** Colour. The text must say the same. */
-  readonly tone?: 'good' | 'bad' | 'warn' | 'info';
+  readonly tone?: 'good' | 'bad' | 'warn' | 'info' | 'dim';
 }
 
 /** A word about the state of something. */

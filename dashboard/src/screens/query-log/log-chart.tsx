@@ -1,37 +1,65 @@
-import { useCallback, useMemo, useRef } from 'preact/hooks';
-import type { QueryLogRow } from '../../../../sdk/src/uqrp-sdk.ts';
+import { useCallback, useMemo } from 'preact/hooks';
+import type { QueryCounts } from '../../../../sdk/src/uqrp-sdk.ts';
+import { api } from '../../app/client.ts';
+import { type Resource, useResource } from '../../data/resource.ts';
+import { usePoll } from '../../data/use-poll.ts';
 import { dateTime } from '../../format/format.ts';
 import { t, tn } from '../../text/text.ts';
 import { Chart } from '../../ui/chart.tsx';
-import { bucketRows, chartOf, windowOf } from './time-buckets.ts';
-import { useSeconds } from './use-seconds.ts';
+import { ErrorNote } from '../../ui/error-note.tsx';
+import { type Filters, filtersHere, streamFilter } from './filters.ts';
+import { chartOfCounts, windowOf } from './time-buckets.ts';
+
+const LIVE_POLL_MS = 5_000;
+
+/** Counts of the last 24 hours in steps of ten minutes: all queries, however many rows the page has read. */
+export function useLogCounts(filters: Filters, isLive: boolean): Resource<QueryCounts> {
+  const asked = streamFilter(filters);
+  const counts = useResource(`query-log counts ${JSON.stringify(asked)}`, (signal) =>
+    api.queryLogs.counts({ ...asked, window: '24h', step: '10m' }, { signal }),
+  );
+  usePoll(isLive ? LIVE_POLL_MS : null, counts.again);
+  return counts;
+}
 
 export interface LogChartProps {
-  readonly rows: readonly QueryLogRow[];
-  readonly isLive: boolean;
+  readonly counts: Resource<QueryCounts>;
+  readonly filters: Filters;
   readonly onWindow: (window: { since: string; until: string }) => void;
 }
 
-/** The rows over time. Live it is drawn once a second, however many rows come. Dragging chooses a window. */
-export function LogChart({ rows, isLive, onWindow }: LogChartProps) {
-  const seconds = useSeconds(isLive);
-  const latest = useRef(rows);
-  latest.current = rows;
-  const isEmpty = rows.length === 0;
-  const buckets = useMemo(() => bucketRows(latest.current), [isLive ? seconds : rows, isLive, isEmpty]);
-  const data = useMemo(() => chartOf(buckets), [buckets]);
+/** The queries of the whole day. Dragging chooses a window, which stays marked. */
+export function LogChart({ counts, filters, onWindow }: LogChartProps) {
+  const { value } = counts;
+  const data = useMemo(() => (value === undefined ? null : chartOfCounts(value)), [value]);
+  const width = value?.step_seconds ?? 1;
   const choose = useCallback(
-    (from: number, to: number) => onWindow(windowOf(from, to, buckets.width)),
-    [buckets.width, onWindow],
+    (from: number, to: number) => onWindow(windowOf(from, to, width)),
+    [width, onWindow],
   );
-  const first = buckets.starts[0];
-  const last = buckets.starts.at(-1);
-  const summary =
-    first === undefined || last === undefined
-      ? t('queryLog.chartNothing')
-      : tn('queryLog.chartSummary', rows.length, {
-          from: dateTime(first * 1000),
-          until: dateTime((last + buckets.width) * 1000),
-        });
-  return <Chart label={t('queryLog.chart')} summary={summary} data={data} height={120} onRange={choose} />;
+  if (counts.state === 'failed') return <ErrorNote error={counts.error} again={counts.again} />;
+  if (value === undefined || data === null) return <div class="log-chart-room" />;
+  const { since, until } = filters;
+  const seconds = (time: string): number => Date.parse(time) / 1000;
+  const chosen =
+    since === null && until === null
+      ? undefined
+      : ([seconds(since ?? value.since), seconds(until ?? value.until)] as const);
+  const summary = tn('queryLog.chartSummary', value.total, {
+    from: dateTime(value.since),
+    until: dateTime(value.until),
+  });
+  return (
+    <div class="log-chart">
+      <Chart
+        label={t('queryLog.chart')}
+        summary={summary}
+        data={data}
+        height={120}
+        onRange={choose}
+        {...(chosen === undefined ? {} : { chosen })}
+      />
+      <p class="dim">{t(filtersHere(filters) ? 'queryLog.chartHelpPartly' : 'queryLog.chartHelp')}</p>
+    </div>
+  );
 }

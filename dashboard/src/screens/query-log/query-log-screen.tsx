@@ -1,6 +1,7 @@
-import { useMemo, useRef } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import type { QueryLogRow } from '../../../../sdk/src/uqrp-sdk.ts';
 import { place, setQuery } from '../../app/router.ts';
+import { readSetting, writeSetting } from '../../app/settings.ts';
 import { usePoll } from '../../data/use-poll.ts';
 import { count } from '../../format/format.ts';
 import { t, tn } from '../../text/text.ts';
@@ -11,10 +12,11 @@ import { Loading } from '../../ui/loading.tsx';
 import { Page } from '../../ui/page.tsx';
 import { FilterBar } from './filter-bar.tsx';
 import { countFilters, filtersHere, fits, NO_FILTERS, readFilters } from './filters.ts';
-import { LogChart } from './log-chart.tsx';
+import { LogChart, useLogCounts } from './log-chart.tsx';
 import { LogTools } from './log-tools.tsx';
 import { NothingAsked } from './nothing-asked.tsx';
 import { COLUMNS } from './row-columns.tsx';
+import { RowDetails } from './row-details.tsx';
 import { TailStatus } from './tail-status.tsx';
 import { type Log, useLog } from './use-log.ts';
 
@@ -25,9 +27,15 @@ const EMPTY_POLL_MS = 2_000;
 export function QueryLogScreen() {
   const { query } = place.value;
   const filters = useMemo(() => readFilters(query), [query]);
-  const isLive = query.get('live') === 'on';
+  // As it was the last time in this browser, unless the address says so.
+  const isLive = (query.get('live') ?? readSetting('live')) === 'on';
   const log = useLog(filters, isLive);
-  const shown = useMemo(() => log.rows.filter((row) => fits(row, filters)), [log.rows, filters]);
+  const counts = useLogCounts(filters, isLive);
+  const shown = useMemo(
+    () => log.rows.filter((row) => fits(row, filters)).sort(latestFirst),
+    [log.rows, filters],
+  );
+  const [opened, setOpened] = useState<QueryLogRow | null>(null);
   const isReady = log.next !== undefined;
   const isUnused = isReady && log.rows.length === 0 && countFilters(filters) === 0;
   usePoll(isUnused && !isLive ? EMPTY_POLL_MS : null, log.again);
@@ -39,13 +47,25 @@ export function QueryLogScreen() {
         rows={log.rows}
         onChange={(changes) => setQuery(changes)}
         isLive={isLive}
-        onLive={(on) => setQuery({ live: on ? 'on' : null })}
+        onLive={(on) => {
+          writeSetting('live', on ? 'on' : null);
+          setQuery({ live: on ? 'on' : null });
+        }}
       />
-      <TailStatus log={log} />
+      <TailStatus
+        log={log}
+        onRefresh={() => {
+          log.reload();
+          counts.again();
+        }}
+      />
       {log.error === undefined ? null : <ErrorNote error={log.error} again={log.again} />}
       {!isReady && log.isLoading ? <Loading /> : null}
-      {isReady ? <LogChart rows={shown} isLive={isLive} onWindow={setQuery} /> : null}
-      {isReady ? <LogTable log={log} rows={shown} /> : null}
+      <LogChart counts={counts} filters={filters} onWindow={setQuery} />
+      {isReady ? <LogTable log={log} rows={shown} onOpen={setOpened} /> : null}
+      {opened === null ? null : (
+        <RowDetails row={opened} onClose={() => setOpened(null)} onFilter={(changes) => setQuery(changes)} />
+      )}
       {isUnused ? <NothingAsked /> : null}
       {isReady && !isUnused && shown.length === 0 && log.readOlder === undefined ? (
         <div class="bar">
@@ -60,7 +80,18 @@ export function QueryLogScreen() {
   );
 }
 
-function LogTable({ log, rows }: { readonly log: Log; readonly rows: readonly QueryLogRow[] }) {
+/** Rows of several nodes arrive late, by up to seconds: their order is that of their times. */
+function latestFirst(a: QueryLogRow, b: QueryLogRow): number {
+  return a.timestamp < b.timestamp ? 1 : a.timestamp > b.timestamp ? -1 : Number(b.id) - Number(a.id);
+}
+
+interface LogTableProps {
+  readonly log: Log;
+  readonly rows: readonly QueryLogRow[];
+  readonly onOpen: (row: QueryLogRow) => void;
+}
+
+function LogTable({ log, rows, onOpen }: LogTableProps) {
   const frame = useRef<HTMLDivElement>(null);
   const table = (): HTMLElement | null => frame.current?.querySelector('[role="table"]') ?? null;
   const look = (): void => {
@@ -98,6 +129,7 @@ function LogTable({ log, rows }: { readonly log: Log; readonly rows: readonly Qu
         rowKey={(row) => row.id}
         total={-1}
         onEnd={log.readOlder}
+        onOpen={onOpen}
       />
     </div>
   );

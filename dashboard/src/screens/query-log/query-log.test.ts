@@ -6,7 +6,7 @@ import { digLine } from './dig-line.ts';
 import { fits, NO_FILTERS, readFilters, writeFilters } from './filters.ts';
 import { toCsv, toJsonLines } from './row-export.ts';
 import { createRate, mergeRows } from './row-list.ts';
-import { bucketRows, windowOf } from './time-buckets.ts';
+import { windowOf } from './time-buckets.ts';
 
 const AT = Date.parse('2026-11-22T12:00:00.000Z');
 
@@ -117,24 +117,6 @@ describe('filters', () => {
 });
 
 describe('steps of the chart', () => {
-  it('hold every row once, and are at most 120', () => {
-    fc.assert(
-      fc.property(fc.array(fc.integer({ min: 1, max: 86_400 }), { minLength: 1, maxLength: 200 }), (ids) => {
-        const { starts, counts, width } = bucketRows(ids.map((id) => row(id)));
-        assert.ok(starts.length <= 120);
-        for (const [index, start] of starts.entries()) {
-          if (index > 0) assert.equal(start - (starts[index - 1] ?? 0), width);
-        }
-        assert.equal(
-          counts.flat().reduce((sum, count) => sum + count, 0),
-          ids.length,
-        );
-      }),
-      { seed: 7, numRuns: 200 },
-    );
-    assert.deepEqual(bucketRows([]).starts, []);
-  });
-
   it('are selected whole', () => {
     const second = AT / 1000;
     const minute = { since: '2026-11-22T12:00:00.000Z', until: '2026-11-22T12:01:00.000Z' };

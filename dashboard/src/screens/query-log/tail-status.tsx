@@ -3,6 +3,7 @@ import { t, tn } from '../../text/text.ts';
 import { Button } from '../../ui/button.tsx';
 import { describeError } from '../../ui/describe-error.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
+import { Icon, RefreshIcon } from '../../ui/icon.tsx';
 import type { Log } from './use-log.ts';
 import { useSeconds } from './use-seconds.ts';
 
@@ -16,7 +17,7 @@ const WORDS = {
 } as const;
 
 /** What the stream does, how fast rows come, and what is missing. */
-export function TailStatus({ log }: { readonly log: Log }) {
+export function TailStatus({ log, onRefresh }: { readonly log: Log; readonly onRefresh: () => void }) {
   const { phase, tailError, skipped, hasGap } = log;
   useSeconds(phase === 'live');
   const rate = log.perSecond();
@@ -25,11 +26,17 @@ export function TailStatus({ log }: { readonly log: Log }) {
     phase === 'waiting' && tailError !== null ? ` ${describeError(tailError).messages.join(' ')}` : '';
   return (
     <>
-      <div class="bar">
+      <div class="bar log-status">
         <p role="status">
           {t(WORDS[phase])}
           {why}
         </p>
+        {phase === 'off' ? (
+          <Button onClick={onRefresh}>
+            <Icon of={RefreshIcon} />
+            {t('queryLog.refresh')}
+          </Button>
+        ) : null}
         {phase === 'live' ? (
           <p class="dim">{t('queryLog.rate', { rate: rate < 10 ? rate.toFixed(1) : count(rate) })}</p>
         ) : null}

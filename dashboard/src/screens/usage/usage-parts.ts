@@ -1,4 +1,6 @@
 import type { DeliveryResource, Meta, Usage } from '../../../../sdk/src/uqrp-sdk.ts';
+import { t } from '../../text/text.ts';
+import type { ChartData } from '../../ui/chart-shapes.ts';
 
 /** A bar of the list of namespaces. */
 export interface NamespaceBar {
@@ -70,6 +72,45 @@ export function limitsOf({ records, webhooks, metered, writes }: Usage): readonl
     { name: 'reads', ...reads } as const,
     ...budgets,
   ].filter(({ limit }) => limit > 0);
+}
+
+const DAY_S = 86_400;
+/** A line that is further above the longest bar would leave nothing of the bars. */
+const LEVEL_MAX = 4;
+
+/** The reads of each day of the month, and the number a day that uses the whole allowance. */
+export interface MonthOfReads {
+  readonly chart: ChartData;
+  readonly evenShare: number;
+}
+
+/** @param usage with its days */
+export function monthOfReads({ period, metered }: Pick<Usage, 'period' | 'metered'>): MonthOfReads {
+  const first = Date.parse(period.since) / 1000;
+  const length = Math.round((Date.parse(period.until) / 1000 - first) / DAY_S);
+  const counts = (metered.by_day ?? []).map(({ count }) => count);
+  const evenShare = metered.tier_allowance / length;
+  const isNear = evenShare <= LEVEL_MAX * Math.max(1, ...counts);
+  const values = Array.from({ length }, (_, day) => counts[day] ?? 0);
+  return {
+    evenShare,
+    chart: {
+      times: values.map((_, day) => first + day * DAY_S),
+      series: [{ name: t('usage.readsShort'), tone: 'info', values }],
+      isStacked: true,
+      ...(isNear ? { level: evenShare } : {}),
+    },
+  };
+}
+
+/** Part of the allowance that the month will have used if it goes on as until now; null: less than a day of it is over. */
+export function paceOf({ period, metered }: Pick<Usage, 'period' | 'metered'>): number | null {
+  const [since, until, now] = [period.since, period.until, metered.until].map(
+    (time) => Date.parse(time) / 1000,
+  );
+  if (now! - since! < DAY_S) return null;
+  const whole = metered.total_authenticated_queries * ((until! - since!) / (now! - since!));
+  return whole / metered.tier_allowance;
 }
 
 const HOUR_MS = 3_600_000;

@@ -1,9 +1,11 @@
+import { useMemo } from 'preact/hooks';
 import type { Usage } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
 import { useResource } from '../../data/resource.ts';
 import { usePoll } from '../../data/use-poll.ts';
-import { count, date } from '../../format/format.ts';
+import { count, date, percent } from '../../format/format.ts';
 import { t } from '../../text/text.ts';
+import { Chart } from '../../ui/chart.tsx';
 import { CopyAs } from '../../ui/copy-as.tsx';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { Loading } from '../../ui/loading.tsx';
@@ -11,13 +13,13 @@ import { Page } from '../../ui/page.tsx';
 import { DeliveryRates } from './delivery-rates.tsx';
 import { LimitGauges } from './limit-gauges.tsx';
 import { TierTable } from './tier-table.tsx';
-import { deletedReads, limitsOf, namespaceBars } from './usage-parts.ts';
+import { deletedReads, limitsOf, monthOfReads, namespaceBars, paceOf } from './usage-parts.ts';
 import { BulkAdvice } from './write-budget.tsx';
 
 const POLL_MS = 10_000;
 
 export function UsageScreen() {
-  const usage = useResource('usage', (signal) => api.usage({ signal }));
+  const usage = useResource('usage by-day', (signal) => api.usage({ by: 'day', signal }));
   usePoll(POLL_MS, usage.again);
   const command = `curl -s ${location.origin}/api/v1/usage -H "Authorization: Bearer $UQRP_TOKEN"`;
   return (
@@ -34,11 +36,13 @@ function UsageParts({ usage }: { readonly usage: Usage }) {
   const reads = metered.total_authenticated_queries;
   return (
     <>
-      <section class="cards" aria-label={t('usage.limits')}>
+      <section class="limits" aria-label={t('usage.limits')}>
         <LimitGauges limits={limitsOf(usage)} />
       </section>
       <BulkAdvice writes={usage.writes} />
+      {usage.webhooks.limit === 0 ? <p class="dim">{t('usage.noWebhooks')}</p> : null}
       <p class="dim">{t('usage.others', { namespaces: count(namespaces.used), keys: count(keys.used) })}</p>
+      <ReadsOfMonth usage={usage} />
       <section class="stack" aria-labelledby="usage-reads">
         <h2 id="usage-reads">{t('usage.readsTitle')}</h2>
         <p>{t('usage.readsText', { since: date(metered.since), total: count(reads) })}</p>
@@ -47,6 +51,34 @@ function UsageParts({ usage }: { readonly usage: Usage }) {
       <TierTable own={tier} />
       <DeliveryRates />
     </>
+  );
+}
+
+/** Bars by day, a line at the number a day that uses the whole allowance, and where the month leads to. */
+function ReadsOfMonth({ usage }: { readonly usage: Usage }) {
+  const { chart, evenShare } = useMemo(() => monthOfReads(usage), [usage]);
+  const pace = paceOf(usage);
+  const { metered, period } = usage;
+  const even = count(Math.floor(evenShare));
+  const values = { total: count(metered.total_authenticated_queries), since: date(period.since) };
+  const sentences = [
+    t(chart.level === undefined ? 'usage.evenFar' : 'usage.even', { even }),
+    pace === null
+      ? t('usage.paceUnknown')
+      : t('usage.pace', { percent: percent(pace), limit: count(metered.tier_allowance) }),
+  ];
+  return (
+    <section class="card stack" aria-labelledby="usage-days">
+      <h2 id="usage-days">{t('usage.days')}</h2>
+      <Chart
+        label={t('usage.days')}
+        summary={[t('usage.daysSummary', values), ...sentences].join(' ')}
+        data={chart}
+        height={160}
+      />
+      <p>{sentences[1]}</p>
+      <p class="dim">{sentences[0]}</p>
+    </section>
   );
 }
 
