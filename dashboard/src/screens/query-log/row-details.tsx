@@ -67,7 +67,7 @@ export function RowDetails({ row, onClose, onFilter }: RowDetailsProps) {
         {only({ node }, node)}
         {only({ transport }, transport)}
         <a class="button" href={`/records?${records}`}>
-          {t('queryLog.toRecords')}
+          {t(resource === null ? 'queryLog.toNamespace' : 'queryLog.toRecords')}
         </a>
       </div>
     </Dialog>
