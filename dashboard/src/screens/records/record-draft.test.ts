@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Draft, draftOf, newDraft, readDraft, withFile, withMode } from './record-draft.ts';
+import {
+  type Draft,
+  draftOf,
+  newDraft,
+  readDraft,
+  withFile,
+  withMode,
+  withWholeKey,
+} from './record-draft.ts';
 import { textToBase64 } from './record-rules.ts';
 
 const LIMITS = { key: 178, data: 2586, contentType: 127, ttl: 2_147_483_647 };
@@ -12,8 +20,22 @@ function reasons(draft: Draft): readonly string[] {
 }
 
 describe('the form of a record', () => {
-  it('begins with the namespace, and saves text', () => {
-    assert.equal(newDraft('acme', 300).key, '.acme.v1');
+  it('completes a key by the namespace, and leaves one that is whole', () => {
+    for (const [typed, whole] of [
+      ['', ''],
+      ['greeting', 'greeting.acme.v1'],
+      ['sku-1.price', 'sku-1.price.acme.v1'],
+      ['sku-1.price.acme', 'sku-1.price.acme.v1'],
+      ['sku-1.price.acme.v1', 'sku-1.price.acme.v1'],
+      ['sku-1.price.other.V2', 'sku-1.price.other.V2'],
+      // Somebody is not done yet.
+      ['sku-1.', 'sku-1.'],
+    ] as const)
+      assert.equal(withWholeKey({ ...newDraft('acme', 300), key: typed }).key, whole);
+    assert.equal(withWholeKey({ ...newDraft('', 300), key: 'greeting' }).key, 'greeting');
+  });
+
+  it('saves text', () => {
     assert.deepEqual(readDraft(good, LIMITS, NOW).fields, {
       data: 'aGVsbG8=',
       content_type: 'text/plain',

@@ -27,6 +27,8 @@ export interface Draft {
   readonly unit: TimeUnit;
   /** As `<input type="datetime-local">` has it: local time without a zone. */
   readonly at: string;
+  /** What completes a key that names none; empty: nothing does. */
+  readonly namespace: string;
   /** ISO 8601, as stored. It is kept while `at` shows it: the repeated hour of autumn has two meanings in local time. */
   readonly storedAt: string | null;
   /** All lines of the data end with CRLF. A text area turns them into LF. */
@@ -52,12 +54,32 @@ const TYPES: Readonly<Record<DataMode, string>> = {
   base64: 'application/octet-stream',
 };
 
+/** @param namespace what completes a key that names none; empty: nothing does */
 export function newDraft(namespace: string, ttl: number): Draft {
-  const key = namespace === '' ? '' : `.${namespace}.v1`;
-  return { key, mode: 'text', text: '', file: null, contentType: TYPES.text, ttl: String(ttl), ...NEVER };
+  return {
+    ...NEVER,
+    key: '',
+    namespace,
+    mode: 'text',
+    text: '',
+    file: null,
+    contentType: TYPES.text,
+    ttl: String(ttl),
+  };
+}
+
+/** `sku-1.price` in the namespace acme is `sku-1.price.acme.v1`. A key with a version stays as it is. */
+export function withWholeKey(draft: Draft): Draft {
+  const { key, namespace } = draft;
+  if (namespace === '' || key === '' || key.endsWith('.') || /\.v\d+$/i.test(key)) return draft;
+  return {
+    ...draft,
+    key: key.toLowerCase().endsWith(`.${namespace}`) ? `${key}.v1` : `${key}.${namespace}.v1`,
+  };
 }
 
 const NEVER = {
+  namespace: '',
   encoding: 'b64',
   expiry: 'never',
   amount: '1',

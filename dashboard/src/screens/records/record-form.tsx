@@ -10,7 +10,14 @@ import { EncryptionPart } from './encryption-part.tsx';
 import { EnvelopePreview } from './envelope-preview.tsx';
 import { faultText } from './fault-text.ts';
 import { KeyBuilder } from './key-builder.tsx';
-import { type Draft, type ExpiryMode, type ReadDraft, readDraft, type TimeUnit } from './record-draft.ts';
+import {
+  type Draft,
+  type ExpiryMode,
+  type ReadDraft,
+  readDraft,
+  type TimeUnit,
+  withWholeKey,
+} from './record-draft.ts';
 import { type Fault, limitsOf } from './record-rules.ts';
 
 const NAMES_SHOWN = 5;
@@ -34,7 +41,8 @@ export interface RecordFormProps {
 export function RecordForm({ meta, initial, isNew, namespaces, name, onSave, help }: RecordFormProps) {
   // What is to be encrypted must not come back as a draft that is saved as it is.
   const kept = useDraft(name, initial, ({ seal }) => seal === null);
-  const { value: draft, set: setDraft } = kept;
+  const { value: typed, set: setDraft } = kept;
+  const draft = withWholeKey(typed);
   const [wasTried, setTried] = useState(false);
   const limits = limitsOf(meta.limits);
   const read = readDraft(draft, limits, Date.now());
@@ -70,21 +78,15 @@ export function RecordForm({ meta, initial, isNew, namespaces, name, onSave, hel
     >
       <TextField
         label={t('records.key')}
-        value={draft.key}
+        value={typed.key}
         onInput={(key) => change({ key })}
         error={faultOf('key')}
-        help={keyHelp(namespaces)}
+        help={draft.key === typed.key ? keyHelp(namespaces) : t('records.keyWhole', { key: draft.key })}
         isDisabled={!isNew}
         isRequired
         isCode
         hasFocus={isNew}
       />
-      {isNew ? (
-        <details>
-          <summary>{t('records.builder')}</summary>
-          <KeyBuilder value={draft.key} namespaces={namespaces} onBuilt={(key) => change({ key })} />
-        </details>
-      ) : null}
       <DataField
         draft={draft}
         read={read}
@@ -93,6 +95,12 @@ export function RecordForm({ meta, initial, isNew, namespaces, name, onSave, hel
         hasFocus={!isNew}
         onChange={setDraft}
       />
+      {isNew ? (
+        <details>
+          <summary>{t('records.builder')}</summary>
+          <KeyBuilder value={draft.key} namespaces={namespaces} onBuilt={(key) => change({ key })} />
+        </details>
+      ) : null}
       <details class="more-fields" open={isFolded ? undefined : true}>
         <summary>
           {t('records.moreFields')} <span class="dim">{moreText(draft)}</span>
