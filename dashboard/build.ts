@@ -29,6 +29,7 @@ const TARGETS = ['chrome125', 'firefox138', 'safari17.5'];
 
 const MAIN = 'dashboard/src/main.tsx';
 const LANDING = 'dashboard/src/front/landing.tsx';
+const LATER_STYLE = 'dashboard/src/style/later.css';
 
 /** What `dist/manifest.json` holds. */
 interface Manifest {
@@ -187,7 +188,7 @@ async function bundle(
       plugins: [dataPlugin(data), UNUSED, ...more],
       charset: 'utf8',
     });
-  const entries = [MAIN, 'dashboard/src/style/app.css', 'dashboard/src/style/icon.svg'];
+  const entries = [MAIN, 'dashboard/src/style/app.css', LATER_STYLE, 'dashboard/src/style/icon.svg'];
   const [{ metafile }, landing] = await Promise.all([build(entries), build([LANDING])]);
   return { all: await build(entries, firstInOne(sourcesOf(metafile.inputs, MAIN))), landing };
 }
@@ -218,7 +219,7 @@ function assetLines({ style, font, icon, text }: Assets, [main, ...others]: read
 ${others.map((path) => `<link rel="modulepreload" href="/${path}">\n`).join('')}<script type="module" src="/${main}"></script>`;
 }
 
-function pageOf(assets: Assets, scripts: readonly string[]): string {
+function pageOf(assets: Assets, laterStyle: string, scripts: readonly string[]): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -226,6 +227,7 @@ function pageOf(assets: Assets, scripts: readonly string[]): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>uqrp</title>
+<meta name="later-style" content="/${laterStyle}">
 ${assetLines(assets, scripts)}
 </head>
 <body>
@@ -302,7 +304,7 @@ async function build(isForced: boolean): Promise<string> {
   const landing = Object.keys(alone.metafile.outputs).map(below);
   const template = readFileSync(join(ROOT, 'dashboard/src/front/landing.html'), 'utf8');
   const pages = {
-    'index.html': pageOf(assets, first),
+    'index.html': pageOf(assets, below(outputOf(LATER_STYLE)), first),
     'landing.html': template.replace('<!--assets-->', () => assetLines(assets, landing)),
   };
   const files = [

@@ -6,11 +6,15 @@ import { t } from '../text/text.ts';
 import { Button } from '../ui/button.tsx';
 import { ErrorNote } from '../ui/error-note.tsx';
 import { Loading } from '../ui/loading.tsx';
+import { loadLaterStyle } from './later-style.ts';
 import { place } from './router.ts';
 import { findRoute, type Route, type ScreenProps } from './routes.ts';
 
 /** Screens that are loaded: the second visit shows them at once. */
 const loaded = new Map<Route, ComponentType<ScreenProps>>();
+
+/** Their style is that of the page. */
+const FIRST_SCREENS: ReadonlySet<string> = new Set(['/', '/account', '/sign-in']);
 
 /** @param user id of the signed-in user: for another one the screen starts again */
 export function ScreenSlot({ user }: { readonly user: string }) {
@@ -23,7 +27,8 @@ export function ScreenSlot({ user }: { readonly user: string }) {
   const load = (): void => {
     if (route === null || loaded.has(route)) return;
     setFailure(undefined);
-    route.load().then((screen) => {
+    const isFirst = FIRST_SCREENS.has(route.path);
+    Promise.all([route.load(), isFirst ? null : loadLaterStyle()]).then(([screen]) => {
       loaded.set(route, screen);
       setLoaded((count) => count + 1);
     }, setFailure);
