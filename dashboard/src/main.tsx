@@ -1,5 +1,6 @@
 /** Starts the dashboard. */
 import { render } from 'preact';
+import { takeInvitation } from './app/invitation.ts';
 import { startOffline } from './app/offline.ts';
 import { leaveToServer, startRouter } from './app/router.ts';
 import { followSession, isLandingOn, startSession } from './app/session.ts';
@@ -9,6 +10,8 @@ import { applyTheme } from './app/theme.ts';
 import { refetchAll, startRefetching } from './data/resource.ts';
 
 applyTheme();
+takeInvitation();
+addEventListener('hashchange', takeInvitation);
 leaveToServer((pathname) => pathname === '/' && isLandingOn());
 startRouter();
 startShortcuts();

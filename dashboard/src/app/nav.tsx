@@ -11,7 +11,10 @@ export function Nav() {
   const { pathname } = place.value;
   const { value: meta } = useMeta();
   useEffect(() => setOpen(false), [pathname]);
-  const links = NAV_LINKS.filter(({ path }) => path !== '/datasets' || meta?.features.datasets === true);
+  const links = NAV_LINKS.filter(({ path }) => {
+    if (path === '/datasets') return meta?.features.datasets === true;
+    return path !== '/organization' || meta?.features.organizations === true;
+  });
   return (
     <nav class={`nav ${isOpen ? 'open' : ''}`} aria-label={t('nav.main')}>
       <ul>

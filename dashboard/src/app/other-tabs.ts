@@ -2,12 +2,12 @@
 
 const channel = 'BroadcastChannel' in globalThis ? new BroadcastChannel('uqrp-session') : null;
 
-/** @param userId who is signed in from now on; null: nobody. An id is no secret. */
-export function tellOtherTabs(userId: string | null): void {
-  channel?.postMessage(userId);
+/** @param identity whose session it is from now on; null: nobody's. Ids are no secrets. */
+export function tellOtherTabs(identity: string | null): void {
+  channel?.postMessage(identity);
 }
 
-export function whenOtherTabTells(act: (userId: string | null) => void): void {
+export function whenOtherTabTells(act: (identity: string | null) => void): void {
   channel?.addEventListener('message', ({ data }: MessageEvent<unknown>) => {
     act(typeof data === 'string' ? data : null);
   });

@@ -11,6 +11,7 @@ import {
   DatasetIcon,
   type IconShape,
   NamespaceIcon,
+  OrganizationIcon,
   OverviewIcon,
   PlaygroundIcon,
   QueryLogIcon,
@@ -80,6 +81,11 @@ export const ROUTES: readonly Route[] = [
     path: '/namespaces/:name',
     title: 'nav.namespaces',
     load: async () => (await import('../screens/namespaces/namespace-screen.tsx')).NamespaceScreen,
+  },
+  {
+    path: '/organization',
+    title: 'organization.title',
+    load: async () => (await import('../screens/organization/organization-screen.tsx')).OrganizationScreen,
   },
   {
     path: '/playground',
@@ -172,6 +178,7 @@ export const NAV_LINKS: readonly NavLink[] = [
   { path: '/usage', icon: UsageIcon, text: 'nav.usage', key: 'u' },
   { path: '/datasets', icon: DatasetIcon, text: 'nav.datasets', key: 'd' },
   { path: '/api', icon: ApiIcon, text: 'nav.api', key: 'i' },
+  { path: '/organization', icon: OrganizationIcon, text: 'organization.title', key: 'm', isApart: true },
   { path: '/account', icon: AccountIcon, isApart: true, text: 'nav.account', key: 'a', with: '/audit' },
 ];
 

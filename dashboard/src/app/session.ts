@@ -37,11 +37,16 @@ whenSessionIsLost(loseSession);
 // Each retry would be a 401. The sign-in over the page reads everything again.
 restRetriesWhile(() => session.peek().phase === 'lost');
 
-/** Compares the user of the cookie with the user of the page. @param userId null: nobody is signed in */
-function takeNotice(userId: string | null): void {
+/** Whose data a session shows: those of the user, or of an organization. Ids are no secrets. */
+export function identityOf({ id, organization }: Pick<UserResource, 'id' | 'organization'>): string {
+  return organization === undefined ? id : `${id} ${organization.id}`;
+}
+
+/** Compares whose session the cookie is of with that of the page. @param identity null: nobody is signed in */
+function takeNotice(identity: string | null): void {
   const now = session.peek();
   if (now.phase !== 'in' && now.phase !== 'lost') return;
-  const step = tabStep(now.phase, now.user.id, userId);
+  const step = tabStep(now.phase, identityOf(now.user), identity);
   if (step === 'lose') loseSession();
   if (step === 'resume') signedInHere(now.user);
   if (step === 'reload') {
@@ -87,12 +92,12 @@ export async function startSession(): Promise<void> {
 /** After a successful sign-in. What another user has read is forgotten. */
 export function signedIn(user: UserResource): void {
   signedInHere(user);
-  tellOtherTabs(user.id);
+  tellOtherTabs(identityOf(user));
 }
 
 function signedInHere(user: UserResource): void {
   const before = session.value;
-  const isSame = before.phase === 'lost' && before.user.id === user.id;
+  const isSame = before.phase === 'lost' && identityOf(before.user) === identityOf(user);
   if (!isSame) forgetAll();
   session.value = { phase: 'in', user };
   if (isSame) refetchAll();
@@ -128,6 +133,13 @@ export function signedOut(): void {
 export async function refreshUser(): Promise<void> {
   const user = await api.me();
   const now = session.peek();
-  if (now.phase === 'in' && now.user.id === user.id) session.value = { phase: 'in', user };
-  else takeNotice(user.id);
+  if (now.phase === 'in' && identityOf(now.user) === identityOf(user)) session.value = { phase: 'in', user };
+  else takeNotice(identityOf(user));
+}
+
+/** The session acts for an organization from now on, or for the own account (null): every tab reads everything again. */
+export function switchedOrganization(userId: string, organizationId: string | null): void {
+  tellOtherTabs(organizationId === null ? userId : `${userId} ${organizationId}`);
+  leaveWithoutQuestion();
+  location.reload();
 }

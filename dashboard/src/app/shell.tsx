@@ -7,7 +7,7 @@ import { Brand } from '../ui/brand.tsx';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { ErrorNote } from '../ui/error-note.tsx';
-import { AccountIcon, HelpIcon, Icon, SearchIcon } from '../ui/icon.tsx';
+import { AccountIcon, HelpIcon, Icon, OrganizationIcon, SearchIcon } from '../ui/icon.tsx';
 import { Loading } from '../ui/loading.tsx';
 import { Toasts } from '../ui/toast.tsx';
 import { HelpDialog } from './help-dialog.tsx';
@@ -19,7 +19,7 @@ import { followVisits } from './recent.ts';
 import { navigate, place } from './router.ts';
 import { findRoute, NAV_LINKS } from './routes.ts';
 import { ScreenSlot } from './screen-slot.tsx';
-import { isLandingOn, session, signedIn, startSession } from './session.ts';
+import { identityOf, isLandingOn, session, signedIn, startSession } from './session.ts';
 import { addShortcuts, type Shortcut } from './shortcuts.ts';
 import { ThemeButton } from './theme-button.tsx';
 import { VisitorFrame } from './visitor-frame.tsx';
@@ -75,7 +75,8 @@ interface FrameProps {
   readonly isLost: boolean;
 }
 
-function Frame({ user: { id, email }, isLost }: FrameProps) {
+function Frame({ user, isLost }: FrameProps) {
+  const { id, email, organization } = user;
   const [isHelpOpen, setHelpOpen] = useState(false);
   const [isPaletteOpen, setPaletteOpen] = useState(false);
   useEffect(() => addShortcuts(shellShortcuts(() => setHelpOpen(true))), []);
@@ -86,7 +87,12 @@ function Frame({ user: { id, email }, isLost }: FrameProps) {
       <a class="skip" href="#main">
         {t('nav.skip')}
       </a>
-      <TopBar email={email} onHelp={() => setHelpOpen(true)} onPalette={() => setPaletteOpen(true)} />
+      <TopBar
+        email={email}
+        organization={organization?.name}
+        onHelp={() => setHelpOpen(true)}
+        onPalette={() => setPaletteOpen(true)}
+      />
       <Nav />
       {isOffline.value ? (
         <div class="offline" role="status">
@@ -95,7 +101,7 @@ function Frame({ user: { id, email }, isLost }: FrameProps) {
       ) : null}
       <main id="main">
         <PasskeyOffer user={id} />
-        <ScreenSlot user={id} />
+        <ScreenSlot user={identityOf(user)} />
       </main>
       <Toasts />
       {isPaletteOpen ? (
@@ -114,11 +120,13 @@ function Frame({ user: { id, email }, isLost }: FrameProps) {
 
 interface TopBarProps {
   readonly email: string;
+  /** That the session acts for. */
+  readonly organization: string | undefined;
   readonly onHelp: () => void;
   readonly onPalette: () => void;
 }
 
-function TopBar({ email, onHelp, onPalette }: TopBarProps) {
+function TopBar({ email, organization, onHelp, onPalette }: TopBarProps) {
   return (
     <header class="top">
       <Brand />
@@ -131,11 +139,24 @@ function TopBar({ email, onHelp, onPalette }: TopBarProps) {
       <Button tone="quiet" label={t('shell.help')} title={t('shell.help')} onClick={onHelp}>
         <Icon of={HelpIcon} />
       </Button>
+      {organization === undefined ? null : (
+        <a class="button quiet" href="/organization" aria-label={organization} title={organization}>
+          <Icon of={OrganizationIcon} /> <span class="wide-only">{shortName(organization)}</span>
+        </a>
+      )}
       <a class="button quiet" href="/account">
         <Icon of={AccountIcon} /> <span>{email}</span>
       </a>
     </header>
   );
+}
+
+/** Letters of the name of an organization in the bar. */
+const NAME_MAX = 24;
+
+function shortName(name: string): string {
+  const letters = [...name];
+  return letters.length > NAME_MAX ? `${letters.slice(0, NAME_MAX).join('')}…` : name;
 }
 
 /** Ctrl-K, also while typing; not over another dialog. */

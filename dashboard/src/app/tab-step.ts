@@ -1,9 +1,9 @@
 /**
  * What a tab does when it learns whose session the cookie is of.
- * `reload`: of another user than the page. `lose`: of nobody. `resume`: of the same user again. `keep`: nothing changed.
+ * `reload`: of another user than the page, or for another organization. `lose`: of nobody. `resume`: of the same user again. `keep`: nothing changed.
  * @param phase of the session of the tab
- * @param shown id of the user whose data the tab shows
- * @param actual id of the user of the cookie; null: nobody
+ * @param shown whose data the tab shows, as `identityOf` spells it
+ * @param actual whose session the cookie is of; null: nobody's
  */
 export function tabStep(
   phase: 'in' | 'lost',

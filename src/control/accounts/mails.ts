@@ -114,7 +114,12 @@ export function invitationMail({ to, organization, token }: InvitationMail, publ
     text: [
       `You are invited to the organization "${organization}" at ${publicUrl}.`,
       '',
-      `Sign in there with this address, and accept with this token, once and within ${LIMITS.invitationDays} days:`,
+      `To accept it, open this link and sign in with this address, once and within ${LIMITS.invitationDays} days:`,
+      '',
+      // A fragment is not sent to the server, so it is in no log.
+      `  ${publicUrl}/organization#invitation=${token}`,
+      '',
+      'Or paste this token on the page "Organization":',
       '',
       `  ${token}`,
       '',

@@ -19,6 +19,7 @@ export const PAGES: ReadonlySet<string> = new Set([
   'audit',
   'datasets',
   'namespaces',
+  'organization',
   'playground',
   'query-log',
   'records',

@@ -1,0 +1,134 @@
+/** Organizations: one is made, a colleague invited and joined by the link, roles, switching, leaving and dissolving. */
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { eventually } from '../e2e/client.ts';
+import { browserTest, type Dashboard } from '../support/browser/dashboard.ts';
+
+const GRACE = 'grace@example.net';
+
+browserTest(
+  'organizations',
+  (get) => {
+    let grace: Page;
+    let printed = '';
+
+    const invite = async (email: string): Promise<string> => {
+      const { page } = get();
+      await page.getByRole('button', { name: 'Invite', exact: true }).click();
+      const form = page.getByRole('dialog', { name: 'Invite to Acme' });
+      // The focus is in the field: nothing is clicked before typing.
+      await form.getByRole('textbox', { name: 'E-mail' }).waitFor();
+      await page.keyboard.type(email);
+      await form.getByRole('button', { name: 'Send invitation' }).click();
+      await page
+        .getByRole('table', { name: 'Invitations' })
+        .getByRole('rowheader', { name: email })
+        .waitFor();
+      const line = new RegExp(`^([0-9a-f]{64}) is an invitation of ${email},`, 'm');
+      await eventually(async () => line.test(printed));
+      return line.exec(printed)![1]!;
+    };
+
+    it('are made in the page, which then acts for the new one', async () => {
+      const { page, server, signIn, axe } = get();
+      server.child.stdout?.on('data', (chunk: Buffer) => {
+        printed += chunk.toString();
+      });
+      await signIn();
+      await page
+        .getByRole('navigation', { name: 'Main' })
+        .getByRole('link', { name: 'Organization' })
+        .click();
+      await page.getByRole('heading', { name: 'You belong to no organization' }).waitFor();
+      await axe('no organization');
+      await page.getByRole('button', { name: 'New organization' }).click();
+      const form = page.getByRole('dialog', { name: 'New organization' });
+      await form.getByRole('textbox', { name: 'Name' }).waitFor();
+      await page.keyboard.type('Acme');
+      await axe('a new organization');
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'Members of Acme' }).waitFor();
+      const members = page.getByRole('table', { name: 'Members' });
+      await members.getByRole('row').filter({ hasText: 'ada@example.net' }).getByText('owner').waitFor();
+      await page.getByRole('banner').getByRole('link', { name: 'Acme' }).waitFor();
+    });
+
+    it('invite by mail; an invitation is withdrawn, and another accepted by its link', async () => {
+      const { page, origin, signIn, axe, shot } = get();
+      await invite('nobody@example.net');
+      await page.getByRole('button', { name: 'Withdraw' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click();
+      await page.getByRole('table', { name: 'Invitations' }).waitFor({ state: 'detached' });
+      const token = await invite(GRACE);
+      await axe('an organization');
+      await shot('organization');
+      grace = await otherBrowser(get());
+      await signIn(grace, GRACE);
+      await grace.goto(`${origin}/organization#invitation=${token}`);
+      const join = grace.getByRole('dialog', { name: 'Accept an invitation' });
+      await join.getByText(`You join as ${GRACE}.`).waitFor();
+      assert.ok(!grace.url().includes(token), 'the address does not keep the token');
+      await axe('an invitation', grace);
+      await join.getByRole('button', { name: 'Join' }).click();
+      await grace.getByRole('heading', { name: 'Members of Acme' }).waitFor();
+      assert.equal(await grace.getByRole('button', { name: 'Invite', exact: true }).count(), 0, 'no owner');
+      await page.reload();
+      await page.getByRole('table', { name: 'Members' }).getByRole('rowheader', { name: GRACE }).waitFor();
+    });
+
+    it('change a role, and switch what all tabs show', async () => {
+      const { page, origin, context, axe } = get();
+      const row = page.getByRole('table', { name: 'Members' }).getByRole('row').filter({ hasText: GRACE });
+      await row.getByRole('button', { name: 'Make owner' }).click();
+      const sure = page.getByRole('dialog', { name: `Make ${GRACE} an owner?` });
+      await axe('another owner');
+      await sure.getByRole('button', { name: 'Make owner' }).click();
+      await row.getByText('owner', { exact: true }).waitFor();
+      const second = await context.newPage();
+      await second.goto(`${origin}/webhooks`);
+      await second.getByRole('banner').getByRole('link', { name: 'Acme' }).waitFor();
+      await page
+        .getByRole('combobox', { name: 'Organization' })
+        .selectOption({ label: 'Your own account (ada@example.net)' });
+      await page.getByRole('heading', { name: 'Members of Acme' }).waitFor({ state: 'detached' });
+      await second.getByRole('banner').getByRole('link', { name: 'Acme' }).waitFor({ state: 'detached' });
+      await second.close();
+      await page.getByRole('combobox', { name: 'Organization' }).selectOption({ label: 'Acme' });
+      await page.getByRole('heading', { name: 'Members of Acme' }).waitFor();
+    });
+
+    it('are left, and dissolved after their name was typed', async () => {
+      const { page, allow } = get();
+      await grace.reload();
+      await grace.getByRole('button', { name: 'Leave' }).click();
+      await grace.getByRole('dialog', { name: 'Leave Acme?' }).getByRole('button', { name: 'Leave' }).click();
+      await grace.getByRole('heading', { name: 'You belong to no organization' }).waitFor();
+      await page.reload();
+      // The last owner cannot leave: the page goes on as before.
+      allow(/status of 422/);
+      await page.getByRole('button', { name: 'Leave' }).click();
+      const leave = page.getByRole('dialog', { name: 'Leave Acme?' });
+      await leave.getByRole('button', { name: 'Leave' }).click();
+      await leave.getByText(/last owner of an organization must stay/).waitFor();
+      await leave.getByRole('button', { name: 'Cancel' }).click();
+      await page.getByRole('button', { name: 'Dissolve' }).click();
+      const end = page.getByRole('dialog', { name: 'Dissolve Acme?' });
+      await end.getByRole('textbox').waitFor();
+      await page.keyboard.type('Acme');
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'You belong to no organization' }).waitFor();
+      await grace.context().close();
+    });
+  },
+  { UQRP_ORGANIZATIONS: 'on' },
+);
+
+/** Another person's browser. */
+async function otherBrowser({ context }: Dashboard): Promise<Page> {
+  const browser = context.browser();
+  assert.ok(browser !== null);
+  const other = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: 'en-GB' });
+  other.setDefaultTimeout(15_000);
+  return await other.newPage();
+}
