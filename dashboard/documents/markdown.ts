@@ -152,7 +152,7 @@ class Renderer {
       case 'escape':
         return escapeHtml(token.text);
       case 'codespan':
-        return `<code>${escapeHtml(marked(spanText(token.raw)))}</code>`;
+        return codeSpan(spanText(token.raw));
       case 'strong':
       case 'em':
       case 'del':
@@ -197,6 +197,14 @@ function code({ text, lang }: Tokens.Code): string {
   const name = /^\w+/.exec(lang ?? '')?.[0] ?? '';
   const kind = name === '' ? '' : ` data-language="${name}"`;
   return `<div class="snippet"><pre tabindex="0"${kind}><code>${escapeHtml(marked(text))}</code></pre></div>\n`;
+}
+
+/** Characters of a name that is never broken into two lines. */
+const WORD = 24;
+
+function codeSpan(text: string): string {
+  const kind = text.length <= WORD && !text.includes(' ') ? ' class="word"' : '';
+  return `<code${kind}>${escapeHtml(marked(text))}</code>`;
 }
 
 /** What is between the back quotes: some versions of the lexer escape `text`. */

@@ -37,7 +37,17 @@ const GROUPS: readonly (readonly [name: string, ...pages: string[]])[] = [
 ];
 
 /** Names in the index that differ from the title of the page. */
-const SHORT: Readonly<Record<string, string>> = { '': 'Overview', recipes: 'Recipes' };
+const SHORT: Readonly<Record<string, string>> = {
+  '': 'Overview',
+  deploy: 'Files to deploy',
+  'operations/postgresql': 'PostgreSQL',
+  'operations/settings': 'Settings',
+  run: 'Run programs',
+  sdk: 'SDK for JavaScript',
+  'services/data': 'Data of others',
+  'services/numbers': 'Numbers and words',
+  'services/time-and-place': 'Time and place',
+};
 
 /** Files that documents link to are served as they are, under this path. */
 export const FILES = '/docs/files/';

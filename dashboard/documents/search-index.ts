@@ -1,5 +1,5 @@
 /** The index that the search of the documents loads: sections, and for each word the sections that have it. */
-import { type SearchIndex, wordsOf } from '../src/documents/search.ts';
+import { type SearchIndex, titleWords, wordsOf } from '../src/documents/search.ts';
 import type { Heading } from './markdown.ts';
 
 export interface IndexedPage {
@@ -18,8 +18,9 @@ export function searchIndex(pages: readonly IndexedPage[]): SearchIndex {
     headings.map((heading) => ({ page, isBrief, heading })),
   );
   const found = new Map<string, number[]>();
-  sections.forEach(({ isBrief, heading: { text, words } }, at) => {
-    for (const word of new Set(wordsOf(isBrief ? text : `${text} ${words}`))) {
+  sections.forEach(({ isBrief, heading: { text, words, depth } }, at) => {
+    const own = depth === 1 ? titleWords(text) : wordsOf(text);
+    for (const word of new Set([...own, ...(isBrief ? [] : wordsOf(words))])) {
       const places = found.get(word) ?? [];
       places.push(at);
       found.set(word, places);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { searchIndex } from '../../documents/search-index.ts';
+import { type IndexedPage, searchIndex } from '../../documents/search-index.ts';
 import { search, wordsOf } from './search.ts';
 
 const filler = Array.from({ length: 12 }, (_, at) => ({
@@ -41,11 +41,23 @@ const INDEX = searchIndex([
   },
 ]);
 
+function page(url: string, title: string, heading: string, words: string): IndexedPage {
+  const id = heading.toLowerCase();
+  const beginning = { id: 'top', depth: 1, text: title, words: '' };
+  const others = filler.slice(0, 4);
+  return {
+    url,
+    title,
+    isBrief: false,
+    headings: [beginning, { id, depth: 2, text: heading, words }, ...others],
+  };
+}
+
 describe('the search of the documents', () => {
   it('finds the page of that title first, then sections, then texts', () => {
-    assert.deepEqual(search(INDEX, 'webhooks'), [
-      { url: '/docs/webhooks', page: 'Receiving webhooks', section: '' },
-    ]);
+    const [first, ...others] = search(INDEX, 'webhooks');
+    assert.deepEqual(first, { url: '/docs/webhooks', page: 'Receiving webhooks', section: '' });
+    assert.ok(others.every(({ page }) => page === 'Receiving webhooks'));
     assert.deepEqual(
       search(INDEX, 'delivery').map(({ url }) => url),
       ['/docs/attacks#replayed', '/docs/webhooks#signatures'],
@@ -65,6 +77,24 @@ describe('the search of the documents', () => {
       search(INDEX, 'uqrp_sec').map(({ section }) => section),
       ['Signatures'],
     );
+  });
+
+  it('finds a section of a page about the word before one of another page', () => {
+    const index = searchIndex([
+      page('/docs/usage', 'Usage', 'Counts', 'webhooks and a secret'),
+      page('/docs/webhooks', 'Receiving webhooks', 'Keys', 'webhooks and a secret'),
+      page('/docs/other', 'Other', 'Rest', 'nothing'),
+    ]);
+    assert.equal(search(index, 'webhooks secret')[0]?.url, '/docs/webhooks#keys');
+  });
+
+  it('finds two words of a title by one', () => {
+    const index = searchIndex([
+      page('/docs/restore', 'Restore', 'From a backup', 'a backup'),
+      page('/docs/back-up', 'Back up', 'Every night', 'a copy'),
+      page('/docs/other', 'Other', 'Rest', 'nothing'),
+    ]);
+    assert.equal(search(index, 'backup')[0]?.url, '/docs/back-up');
   });
 
   it('finds nothing for what is nowhere, for what is everywhere, and for no words', () => {

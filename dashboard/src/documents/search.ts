@@ -22,12 +22,20 @@ const RESULTS = 12;
 const HEADING = 12;
 /** The title of the page. */
 const TITLE = 40;
+/** A section of a page whose title has the word. */
+const SUBJECT = 4;
 /** The word itself, and not a longer one that begins so. */
 const WHOLE = 3;
 
 /** Letters, digits and `_`, in small letters; words of one character are left out. */
 export function wordsOf(text: string): string[] {
   return text.toLowerCase().match(/[\p{L}\p{N}_]{2,32}/gu) ?? [];
+}
+
+/** Of a title also two words as one: somebody looks for `backup`, and the page is called `Back up`. */
+export function titleWords(title: string): string[] {
+  const words = wordsOf(title);
+  return [...words, ...words.slice(1).map((word, at) => words[at]! + word)];
 }
 
 /** Sections that have every word, the last of which may be the beginning of one. Common words, which the index leaves out, count for nothing. */
@@ -65,23 +73,31 @@ function foundAt({ pages, sections }: SearchIndex, at: number): Found {
 }
 
 function scoresOf(
-  { sections }: SearchIndex,
+  { pages, sections }: SearchIndex,
   { word, isPrefix }: { readonly word: string; readonly isPrefix: boolean },
   words: readonly string[],
   places: readonly string[],
 ): Map<number, number> {
+  const has = (one: string): boolean => one === word || (isPrefix && one.startsWith(word));
   const scores = new Map<number, number>();
+  const raise = (section: number, score: number): void => {
+    scores.set(section, Math.max(scores.get(section) ?? 0, score));
+  };
   words.forEach((one, at) => {
-    const isWhole = one === word;
-    if (!isWhole && !(isPrefix && one.startsWith(word))) return;
+    if (!has(one)) return;
     let section = 0;
     for (const distance of places[at]!.split(',')) {
       section += Number.parseInt(distance, 36);
       const [, anchor, text] = sections[section]!;
-      const isInHeading = wordsOf(text).includes(one);
-      const weight = (isInHeading ? (anchor === '' ? TITLE : HEADING) : 1) * (isWhole ? WHOLE : 1);
-      scores.set(section, Math.max(scores.get(section) ?? 0, weight));
+      const isPage = anchor === '';
+      const isNamed = (isPage ? titleWords(text) : wordsOf(text)).includes(one);
+      const weight = isNamed ? (isPage ? TITLE : HEADING) : 1;
+      raise(section, weight * (one === word ? WHOLE : 1));
     }
+  });
+  const subjects = new Set(pages.flatMap(([, title], page) => (titleWords(title).some(has) ? [page] : [])));
+  sections.forEach(([page], section) => {
+    if (subjects.has(page)) raise(section, SUBJECT);
   });
   return scores;
 }

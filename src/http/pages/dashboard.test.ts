@@ -11,7 +11,8 @@ import { sqliteDatabase } from '../../../test/support/store/sqlite.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Store } from '../../store/store.ts';
 import { serveDashboard } from './dashboard.ts';
-import { readDashboard } from './files.ts';
+import type { DocumentPages } from './documents.ts';
+import { readDashboard, textFile } from './files.ts';
 import type { FrontFacts } from './front.ts';
 
 const FACTS: FrontFacts = {
@@ -73,11 +74,16 @@ describe('the dashboard on the port of the API', () => {
   let built: number;
   let missing: number;
 
-  async function open(from: string, publicHost = 'localhost', facts = FACTS): Promise<number> {
+  async function open(
+    from: string,
+    publicHost = 'localhost',
+    facts = FACTS,
+    documents: DocumentPages | null = null,
+  ): Promise<number> {
     let port = 0;
     const publicUrl = (): string => `http://${publicHost}:${port}`;
     const world = await openWorld(store, {
-      serveOther: serveDashboard(readDashboard(from), publicUrl, facts),
+      serveOther: serveDashboard(readDashboard(from), publicUrl, facts, documents),
     });
     worlds.push(world);
     await world.app.listen({ host: '127.0.0.1', port: 0 });
@@ -217,6 +223,30 @@ describe('the dashboard on the port of the API', () => {
     assert.match(body.toString(), /node dashboard\/build\.ts/);
     assert.equal(headers.etag, undefined);
     assert.equal((await get(missing, '/api/v1/meta')).status, 200);
+  });
+
+  it('sends documents to everybody, with its policy, also where there is no page for visitors', async () => {
+    const file = textFile('<h1>Protocol</h1>', 'text/html; charset=utf-8');
+    const documents: DocumentPages = {
+      heldOctets: () => 0,
+      find: (path) => {
+        if (path === '/docs/API') return Promise.resolve({ status: 302, to: '/docs/api' });
+        if (path === '/docs/protocol') return Promise.resolve({ status: 200, file });
+        return Promise.resolve(path.startsWith('/docs/') ? { status: 404, file } : null);
+      },
+    };
+    const port = await open(folder, 'localhost', { ...FACTS, isOn: false }, documents);
+    const page = await get(port, '/docs/protocol', { accept: '*/*' });
+    assert.deepEqual([page.status, page.body.toString()], [200, '<h1>Protocol</h1>']);
+    assert.match(String(page.headers['content-security-policy']), /^default-src 'none'; script-src 'self';/);
+    assert.equal(page.headers['cache-control'], 'no-cache');
+    const again = await get(port, '/docs/protocol', { 'if-none-match': String(page.headers.etag) });
+    assert.equal(again.status, 304);
+    const other = await get(port, '/docs/API');
+    assert.deepEqual([other.status, other.headers.location], [302, '/docs/api']);
+    assert.equal((await get(port, '/docs/nothing', { accept: PAGE })).status, 404);
+    assert.equal((await get(port, '/docs/protocol', { accept: PAGE }, 'POST')).status, 404);
+    assert.equal((await get(built, '/docs/protocol')).status, 503);
   });
 
   it('is counted under its own names', async () => {
