@@ -299,4 +299,43 @@ browserTest('dialogs', (get) => {
     await dialog.getByRole('button', { name: 'Remove acme' }).waitFor({ state: 'detached' });
     await dialog.getByRole('button', { name: 'Remove shop-10' }).waitFor();
   });
+
+  it('what one cannot see in a text is shown as a mark', async () => {
+    const { page, origin, axe } = get();
+    const data = Buffer.from('pay \u202e10\u202c to\u200b bob').toString('base64');
+    await ada.call('POST', '/records', { record: { key: 'odd.acme.v1', data, content_type: 'text/plain' } });
+    await page.goto(`${origin}/records?namespace=acme`);
+    await page.getByRole('rowheader', { name: 'odd.acme.v1' }).click();
+    const panel = page.getByRole('dialog', { name: 'odd.acme.v1' });
+    await panel.getByText('U+202E').waitFor();
+    await panel.getByText('3 characters that one cannot see, shown as marks').waitFor();
+    await axe('a text with hidden characters');
+    await page.keyboard.press('Escape');
+  });
+
+  it('a session that ends under a form: the address is there, and the note says that nothing was saved', async () => {
+    const { page, origin, context, nextCode, allow } = get();
+    allow(/status of 401/);
+    await open(page, origin, DIALOGS[2]!);
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type('kept.acme.v1');
+    const cookies = await context.cookies();
+    await context.clearCookies();
+    await page.keyboard.press('Control+Enter');
+    const again = page.getByRole('dialog', { name: 'Sign in' });
+    const email = again.getByRole('textbox', { name: 'E-mail' });
+    await email.and(page.locator(':focus')).waitFor();
+    assert.equal(await email.inputValue(), 'ada@example.net');
+    assert.ok(cookies.length > 0);
+    const code = nextCode();
+    await page.keyboard.press('Enter');
+    await again.getByRole('textbox', { name: 'Code' }).and(page.locator(':focus')).waitFor();
+    await page.keyboard.type(await code);
+    await page.keyboard.press('Enter');
+    await again.waitFor({ state: 'detached' });
+    const dialog = page.getByRole('dialog', { name: 'New record' });
+    await dialog.getByText('You are signed in again. Nothing was saved yet').waitFor();
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('rowheader', { name: 'kept.acme.v1' }).waitFor();
+  });
 });

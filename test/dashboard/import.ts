@@ -39,6 +39,11 @@ browserTest('import', (get) => {
     }
     await page.goto(`${origin}/records/import?namespace=acme`);
     await axe('import');
+    const sample = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'sample.csv' }).click();
+    await choose(page, 'sample.csv', readFileSync(await (await sample).path(), 'utf8'));
+    await page.getByRole('row').filter({ hasText: 'greeting.acme.v1' }).getByText('Hello, world').waitFor();
+    await page.getByText('1 new, 0 changed, 0 the same, 0 refused').waitFor();
     await choose(
       page,
       'acme.jsonl',
@@ -53,6 +58,7 @@ browserTest('import', (get) => {
     );
     await page.getByText('1 new, 1 changed, 1 the same, 3 refused').waitFor();
     await page.getByRole('row').filter({ hasText: CANARY }).getByText('A key is [params.]').waitFor();
+    await page.getByRole('row').filter({ hasText: 'old.acme.v1' }).getByText('data: a → b').waitFor();
     await axe('a dry run');
     await shot('import');
     await page.getByRole('button', { name: /^refused/ }).click();
@@ -65,6 +71,8 @@ browserTest('import', (get) => {
     await page.getByText('This takes 1 write of your 60 a minute.').waitFor();
     await page.getByRole('button', { name: 'Import 2 records' }).click();
     await page.getByText('Done: 2 written.').waitFor();
+    // To be full is good here.
+    assert.match((await page.getByRole('progressbar').getAttribute('class')) ?? '', /done/);
     await axe('an import that is done');
     const saved = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Save the result as a file' }).click();

@@ -66,7 +66,18 @@ export function Shell() {
       </>
     );
   }
-  if (now.phase === 'asking' || now.phase === 'out') return <Loading />;
+  if (now.phase === 'asking' || now.phase === 'out') {
+    return (
+      <>
+        <header class="top">
+          <Brand />
+        </header>
+        <main>
+          <Loading />
+        </main>
+      </>
+    );
+  }
   return <Frame user={now.user} isLost={now.phase === 'lost'} />;
 }
 
@@ -111,7 +122,7 @@ function Frame({ user, isLost }: FrameProps) {
       {isLost ? (
         <Dialog title={t('signIn.title')} canClose={false} onClose={() => undefined}>
           <p>{t('signIn.again')}</p>
-          <SignInForm onSignedIn={signedIn} />
+          <SignInForm address={email} onSignedIn={signedIn} />
         </Dialog>
       ) : null}
     </>

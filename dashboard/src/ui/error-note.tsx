@@ -1,4 +1,7 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { ApiError, ConnectionError } from '../../../sdk/src/uqrp-sdk.ts';
+import { isOffline } from '../app/offline.ts';
+import { session } from '../app/session.ts';
 import { retryAt } from '../data/retry.ts';
 import { t } from '../text/text.ts';
 import { Button } from './button.tsx';
@@ -15,7 +18,15 @@ export interface ErrorNoteProps {
 /** What went wrong, as the API said it, with its code and when to try again. Role `alert`. */
 export function ErrorNote({ error, again }: ErrorNoteProps) {
   const { messages, code, details, retryAfter } = describeError(error);
+  const over = useOver(error);
   const left = useCountdown(error, again === undefined ? retryAfter : waitOf(error));
+  if (over !== null && again === undefined) {
+    return (
+      <p role="status" class="note">
+        {over}
+      </p>
+    );
+  }
   return (
     <div role="alert" class="note bad">
       {messages.length === 1 ? (
@@ -41,6 +52,18 @@ export function ErrorNote({ error, again }: ErrorNoteProps) {
       </div>
     </div>
   );
+}
+
+/** What was wrong is over: somebody has signed in again, or the server is back. Null: it is not, or nobody knows. */
+function useOver(error: unknown): string | null {
+  const wasOffline = useRef<unknown>(undefined);
+  const isOut = isOffline.value;
+  if (isOut) wasOffline.current = error;
+  if (error instanceof ApiError && error.status === 401)
+    return session.value.phase === 'in' ? t('ui.signedInAgain') : null;
+  return error instanceof ConnectionError && wasOffline.current === error && !isOut
+    ? t('ui.reachedAgain')
+    : null;
 }
 
 function waitOf(error: unknown): number | null {

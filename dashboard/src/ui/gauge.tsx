@@ -9,13 +9,15 @@ export interface GaugeProps {
   readonly text: string;
   /** Such as `resets in 12 s`. */
   readonly note?: string;
+  /** Of work that runs: to be full is its end, and good. */
+  readonly isWork?: boolean;
 }
 
 /** From here on it is coloured. */
 const NEAR = 0.8;
 
 /** How much of a limit is used. */
-export function Gauge({ label, value, max, text, note }: GaugeProps) {
+export function Gauge({ label, value, max, text, note, isWork = false }: GaugeProps) {
   const share = max > 0 ? Math.min(1, value / max) : 0;
   return (
     <div class="gauge">
@@ -24,13 +26,13 @@ export function Gauge({ label, value, max, text, note }: GaugeProps) {
         <span>{percent(share)}</span>
       </div>
       <div
-        role="meter"
+        role={isWork ? 'progressbar' : 'meter'}
         aria-label={label}
         aria-valuemin={0}
         aria-valuemax={max}
         aria-valuenow={Math.min(value, max)}
         aria-valuetext={text}
-        class={`meter ${share >= 1 ? 'full' : share >= NEAR ? 'near' : ''}`}
+        class={`meter ${toneOf(share, isWork)}`}
       >
         <div style={{ width: `${share * 100}%` }} />
       </div>
@@ -40,4 +42,9 @@ export function Gauge({ label, value, max, text, note }: GaugeProps) {
       </div>
     </div>
   );
+}
+
+function toneOf(share: number, isWork: boolean): string {
+  if (isWork) return share >= 1 ? 'done' : '';
+  return share >= 1 ? 'full' : share >= NEAR ? 'near' : '';
 }

@@ -3,6 +3,9 @@ import { bytes } from '../../format/format.ts';
 import { t } from '../../text/text.ts';
 import { Button } from '../../ui/button.tsx';
 import { Select, TextField } from '../../ui/field.tsx';
+import { FileField } from '../../ui/file-field.tsx';
+import { DownloadIcon, Icon } from '../../ui/icon.tsx';
+import { saveFile } from '../../ui/save-file.ts';
 import { type FileFormat, formatOfFile } from './file-format.ts';
 
 export interface PickedFile {
@@ -57,23 +60,27 @@ export function FilePick({ namespaces, wanted, onPicked }: FilePickProps) {
           void take(event.dataTransfer?.files[0]);
         }}
       >
-        <label class="field">
-          {t('import.file')}
-          <input
-            type="file"
+        <div class="actions">
+          <FileField
+            name={file?.name}
             accept=".jsonl,.ndjson,.json,.csv,.tsv,.env,.txt"
-            aria-describedby="import-help"
-            onChange={(event) => void take(event.currentTarget.files?.[0])}
+            error={fault}
+            describedBy="import-help"
+            onFile={(chosen) => void take(chosen)}
           />
-        </label>
+          <span class="dim">{t('import.drop')}</span>
+        </div>
         <p id="import-help" class="dim">
           {t('import.help')}
         </p>
-        {fault === null ? null : (
-          <p role="alert" class="field-error">
-            {fault}
-          </p>
-        )}
+        <p class="actions">
+          <span class="dim">{t('import.sample')}</span>
+          {samplesOf(namespace).map(({ name, text }) => (
+            <Button key={name} tone="quiet" onClick={() => saveFile(name, 'text/plain', text)}>
+              <Icon of={DownloadIcon} /> {name}
+            </Button>
+          ))}
+        </p>
       </div>
       {file === null ? null : (
         <form
@@ -109,4 +116,20 @@ export function FilePick({ namespaces, wanted, onPicked }: FilePickProps) {
       )}
     </>
   );
+}
+
+/** Files that an import takes as they are. */
+function samplesOf(namespace: string): readonly { readonly name: string; readonly text: string }[] {
+  const key = `greeting.${namespace}.v1`;
+  return [
+    {
+      name: 'sample.csv',
+      text: `key,text,content_type,ttl_seconds\n${key},"Hello, world",text/plain,300\n`,
+    },
+    {
+      name: 'sample.jsonl',
+      text: `${JSON.stringify({ key, data: btoa('Hello, world'), content_type: 'text/plain' })}\n`,
+    },
+    { name: 'sample.env', text: 'GREETING="Hello, world"\nRETRIES=3\n' },
+  ];
 }

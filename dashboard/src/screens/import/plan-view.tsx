@@ -1,11 +1,13 @@
 import { useState } from 'preact/hooks';
-import type { Meta } from '../../../../sdk/src/uqrp-sdk.ts';
-import { count } from '../../format/format.ts';
+import { bytesOf, type ExportedRecord, type Meta, type NewRecord } from '../../../../sdk/src/uqrp-sdk.ts';
+import { bytes, count, dateTime } from '../../format/format.ts';
+import { visibleLine } from '../../format/visible-text.ts';
 import { t } from '../../text/text.ts';
 import { Badge, Chips } from '../../ui/chips.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import type { Outcome } from '../records/bulk-job.ts';
 import { faultText } from '../records/fault-text.ts';
+import { utf8 } from '../records/payload.ts';
 import { type FaultReason, limitsOf } from '../records/record-rules.ts';
 import type { Change, Plan, PlannedRow } from './plan.ts';
 
@@ -110,5 +112,36 @@ function whatOf(row: PlannedRow, outcome: Outcome | undefined, meta: Meta): stri
   if (row.change === 'same') return '';
   if (outcome?.kind === 'refused') return outcome.message;
   if (outcome?.kind === 'done') return t('import.written');
-  return row.fields.map((field) => t(`import.field_${field}`)).join(', ');
+  const { before, record } = row;
+  if (before === null || record === null) return record === null ? '' : shownValue('data', record);
+  return row.fields
+    .map((field) =>
+      t('import.from', {
+        field: t(`import.field_${field}`),
+        before: shownValue(field, before),
+        after: shownValue(field, record),
+      }),
+    )
+    .join(', ');
+}
+
+/** Characters of a value in a row; its tooltip has as many. */
+const VALUE_MAX = 60;
+
+function shownValue(field: keyof ExportedRecord, record: NewRecord | ExportedRecord): string {
+  if (field === 'data') {
+    const octets = bytesOf({ data: record.data });
+    const text = utf8(octets);
+    if (text === null) return t('import.binary', { octets: bytes(octets.length) });
+    const line = visibleLine(text);
+    return line.length > VALUE_MAX ? `${line.slice(0, VALUE_MAX)}…` : line;
+  }
+  if (field === 'expires_at') {
+    const { expires_at: at } = record;
+    if (at != null) return dateTime(at);
+    const after = 'expires_in' in record ? record.expires_in : undefined;
+    return after ? t('import.after', { seconds: count(after) }) : t('records.never');
+  }
+  const value = record[field];
+  return value === undefined ? t('import.default') : String(value);
 }

@@ -12,6 +12,8 @@ export interface PlannedRow {
   readonly refusal: RefusalReason | null;
   /** Fields that differ from the stored record. */
   readonly fields: readonly (keyof ExportedRecord)[];
+  /** The stored record. */
+  readonly before: ExportedRecord | null;
 }
 
 export interface Plan {
@@ -42,12 +44,12 @@ export function planOf(
 function plannedRow(row: Row, stored: ReadonlyMap<string, ExportedRecord>, ttlDefault: number): PlannedRow {
   const { line, record } = row;
   if (record === null) {
-    return { line, key: row.key, change: 'refused', record, refusal: row.refusal, fields: [] };
+    return { line, key: row.key, change: 'refused', record, refusal: row.refusal, fields: [], before: null };
   }
   const now = stored.get(record.key);
   const fields = now === undefined ? [] : differingFields(record, now, ttlDefault);
   const change = now === undefined ? 'new' : fields.length > 0 ? 'changed' : 'same';
-  return { line, key: record.key, change, record, refusal: null, fields };
+  return { line, key: record.key, change, record, refusal: null, fields, before: now ?? null };
 }
 
 /** A write replaces the record as a whole: what a row does not give takes its default. */

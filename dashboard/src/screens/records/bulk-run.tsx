@@ -21,6 +21,7 @@ export function BulkRun({ bulk }: BulkRunProps) {
         value={done + refused}
         max={total}
         text={t('records.progressOf', { done: count(done), total: count(total) })}
+        isWork
         {...(refused > 0 && { note: t('records.refusedCount', { refused: count(refused) }) })}
       />
       <p role="status">

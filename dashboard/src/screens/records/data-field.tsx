@@ -3,6 +3,7 @@ import { t } from '../../text/text.ts';
 import { Button } from '../../ui/button.tsx';
 import { Chips } from '../../ui/chips.tsx';
 import { TextArea } from '../../ui/field.tsx';
+import { FileField } from '../../ui/file-field.tsx';
 import { Gauge } from '../../ui/gauge.tsx';
 import { formatted, isJson, minified } from './json-text.ts';
 import { type DataMode, type Draft, type ReadDraft, withFile, withMode } from './record-draft.ts';
@@ -23,8 +24,7 @@ export interface DataFieldProps {
 
 /** The data as text, JSON, a file or Base64, and how much of the limit it takes. */
 export function DataField({ draft, read, limit, error, hasFocus, onChange }: DataFieldProps) {
-  const take = async (file: File | undefined): Promise<void> => {
-    if (file === undefined) return;
+  const take = async (file: File): Promise<void> => {
     // What is left of a file that is too large says that it is too large.
     const octets = new Uint8Array(await file.slice(0, FILE_MAX).arrayBuffer());
     onChange(withFile(draft, file.name, octets, file.type));
@@ -40,16 +40,7 @@ export function DataField({ draft, read, limit, error, hasFocus, onChange }: Dat
         }}
       />
       {draft.mode === 'file' ? (
-        <label class="field">
-          {t('records.file')}
-          <input
-            type="file"
-            aria-invalid={error === null ? undefined : true}
-            onChange={(event) => void take(event.currentTarget.files?.[0])}
-          />
-          {draft.file === null ? null : <span class="dim">{draft.file.name}</span>}
-          {error === null ? null : <span class="field-error">{error}</span>}
-        </label>
+        <FileField name={draft.file?.name} error={error} onFile={(file) => void take(file)} />
       ) : (
         <TextArea
           label={t('records.data')}

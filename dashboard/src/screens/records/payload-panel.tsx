@@ -1,9 +1,11 @@
 import { useEffect, useState } from 'preact/hooks';
 import { bytesOf, type RecordResource } from '../../../../sdk/src/uqrp-sdk.ts';
 import { bytes, count } from '../../format/format.ts';
-import { t } from '../../text/text.ts';
+import { visibleParts } from '../../format/visible-text.ts';
+import { t, tn } from '../../text/text.ts';
 import { Chips } from '../../ui/chips.tsx';
 import { CodeBlock } from '../../ui/code-block.tsx';
+import { CopyButton } from '../../ui/copy-button.tsx';
 import { JsonTree } from '../../ui/json-tree.tsx';
 import { Time } from '../../ui/time.tsx';
 import { EncryptionPart } from './encryption-part.tsx';
@@ -91,7 +93,24 @@ function Payload({ view, octets, type }: PayloadProps) {
   if (view === 'json') return <JsonTree value={parsedJson(text)} />;
   if (view === 'hex')
     return <CodeBlock code={hexDump(octets)} label={t('records.view_hex')} language="text" />;
-  return <CodeBlock code={text} label={t('records.view_text')} language="text" />;
+  return <PlainText text={text} />;
+}
+
+/** The text, wrapped. A character that one cannot see, or that turns the direction of others, is a mark. */
+function PlainText({ text }: { readonly text: string }) {
+  const parts = visibleParts(text);
+  const hidden = parts.filter(({ isMark }) => isMark).length;
+  return (
+    <>
+      <div class="code-block">
+        <pre class="wrap" tabIndex={0} role="group" aria-label={t('records.view_text')}>
+          {parts.map((part, at) => (part.isMark ? <mark key={at}>{part.text}</mark> : part.text))}
+        </pre>
+        <CopyButton text={text} />
+      </div>
+      {hidden === 0 ? null : <p class="dim">{tn('records.hiddenCharacters', hidden)}</p>}
+    </>
+  );
 }
 
 /** As an `<img>` of a blob: nothing in an SVG runs there, and nothing is fetched. */

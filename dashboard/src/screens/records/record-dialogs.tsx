@@ -7,6 +7,7 @@ import { useAction } from '../../data/use-action.ts';
 import { t } from '../../text/text.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { EmptyState } from '../../ui/empty-state.tsx';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { ConflictForm } from './conflict-form.tsx';
@@ -34,8 +35,15 @@ export function NewRecordDialog({ meta, namespaces, namespace, onSaved, onClose 
   // The same input keeps its key, so that a second try after a lost answer makes no second record.
   const sent = useRef({ input: '', key: '' });
   return (
-    <Dialog title={t('records.new')} onClose={onClose} isWide>
-      <div hidden={conflict !== null}>
+    <Dialog title={t('records.new')} onClose={onClose} isWide={namespaces.length > 0}>
+      {namespaces.length === 0 ? (
+        <EmptyState title={t('import.noNamespace')} text={t('import.noNamespaceText')}>
+          <a class="button primary" href="/namespaces" onClick={onClose}>
+            {t('import.toNamespaces')}
+          </a>
+        </EmptyState>
+      ) : null}
+      <div hidden={conflict !== null || namespaces.length === 0}>
         <RecordForm
           meta={meta}
           initial={initial}
@@ -99,9 +107,8 @@ function Taken({ recordKey, onOpen, onCompare }: TakenProps) {
   const { isBusy, error, run } = useAction();
   const withStored = (then: (record: TaggedRecord) => void): void =>
     run(async () => {
-      const { items } = await api.records.list({ key: recordKey }, { limit: 1 }).page();
-      const found = items.find(({ key }) => key === recordKey);
-      if (found === undefined) throw new Error(t('records.takenGone'));
+      const found = await api.records.find(recordKey);
+      if (found === null) throw new Error(t('records.takenGone'));
       then(await api.records.get(found.id));
     });
   return (

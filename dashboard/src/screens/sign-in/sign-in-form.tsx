@@ -8,13 +8,15 @@ import { TextField } from '../../ui/field.tsx';
 import { startConditionalSignIn } from './conditional.ts';
 
 export interface SignInFormProps {
+  /** Of the session that has ended. */
+  readonly address?: string;
   /** @param method how the session began */
   readonly onSignedIn: (user: UserResource, method: 'code' | 'passkey') => void;
 }
 
 /** Sign-in by a mailed code or a passkey. Also shown over a page whose session has ended. */
-export function SignInForm({ onSignedIn }: SignInFormProps) {
-  const [email, setEmail] = useState('');
+export function SignInForm({ address = '', onSignedIn }: SignInFormProps) {
+  const [email, setEmail] = useState(address);
   const [code, setCode] = useState('');
   const [isMailed, setMailed] = useState(false);
   const [isBusy, setBusy] = useState(false);
