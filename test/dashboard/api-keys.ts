@@ -32,7 +32,7 @@ browserTest('API keys', (get) => {
     await form.getByRole('textbox', { name: 'Name' }).fill(CANARY);
     await form.getByRole('combobox', { name: 'Operations' }).selectOption('read');
     await form.getByRole('checkbox', { name: 'acme' }).check();
-    await form.getByRole('combobox', { name: 'Ends' }).selectOption('30');
+    await form.getByRole('combobox', { name: 'Expires' }).selectOption('30');
     await form.getByText('Reads records, query tokens and webhooks in acme.').waitFor();
     await axe('the form of a key');
     await form.getByRole('button', { name: 'Create' }).dblclick();

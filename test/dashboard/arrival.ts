@@ -34,15 +34,15 @@ browserTest('arrival', (get) => {
     await page.getByRole('textbox', { name: 'Key' }).fill('greeting.acme.v1');
     await page.getByRole('textbox', { name: 'Data' }).fill('hello');
     await page.getByRole('button', { name: 'Save' }).click();
-    const line = page.getByRole('status').filter({ hasText: 'written' });
+    const line = page.getByRole('status').filter({ hasText: 'saved' });
     await line.getByText('waiting for lon1').waitFor();
     await line.getByText(/answered \d/).waitFor();
     const waiting = (await line.textContent()) ?? '';
-    assert.match(waiting, /in the view of here 7 ms/);
+    assert.match(waiting, /on here 7 ms/);
     assert.match(waiting, /old1 is late/);
     await axe('a write that a node does not have yet');
     nodes = [HERE, { ...LON1, applied: true }, OLD1];
-    await line.getByText(/in the view of lon1 within \d/).waitFor();
+    await line.getByText(/on lon1 within \d/).waitFor();
     assert.doesNotMatch((await line.textContent()) ?? '', /waiting/);
     assert.equal(seqs.size, 1, 'all questions are about this write');
   });

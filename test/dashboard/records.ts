@@ -37,7 +37,7 @@ browserTest('records', (get) => {
     await shot('record-new');
     await page.getByRole('button', { name: 'Save' }).dblclick();
     await row(page, 'greeting.acme.v1').waitFor();
-    await page.getByText(/written .+ · in the view .+ · answered .+/).waitFor();
+    await page.getByText(/saved .+ · on this node .+ · answered .+/).waitFor();
     await shot('records-arrival');
     const { body } = await ada.call('GET', '/records');
     assert.equal((body as unknown[]).length, 1);

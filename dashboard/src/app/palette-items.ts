@@ -1,5 +1,4 @@
 /** What the palette knows without asking: pages, names of the account, actions. */
-import { effect } from '@preact/signals';
 import { useResource } from '../data/resource.ts';
 import { t } from '../text/text.ts';
 import {
@@ -17,11 +16,11 @@ import {
 } from '../ui/icon.tsx';
 import { toast } from '../ui/toast.tsx';
 import { api } from './client.ts';
+import { createAt } from './create-at.ts';
 import { recentVisits } from './recent.ts';
 import { navigate, place } from './router.ts';
 import { NAV_LINKS } from './routes.ts';
 import { signOut } from './session.ts';
-import { activeShortcuts } from './shortcuts.ts';
 import { setTheme, THEMES } from './theme.ts';
 
 export interface Item {
@@ -127,32 +126,4 @@ function actions(onHelp: () => void): readonly Item[] {
       isAction: true,
     },
   ];
-}
-
-/** Milliseconds that a page has to appear. */
-const APPEAR_MS = 10_000;
-
-/** Goes to a page and presses its `c`, as soon as it has that key: not the one of the page before. */
-function createAt(path: string): void {
-  const create = () => activeShortcuts().find(({ keys }) => keys === 'c');
-  const before = create();
-  const { pathname, searchParams } = new URL(path, location.href);
-  const now = place.peek();
-  // The page stays, with its key.
-  const isThere = now.pathname === pathname && now.query.get('tab') === searchParams.get('tab');
-  navigate(path);
-  const started = performance.now();
-  // Effects of a new page run after the next frame.
-  requestAnimationFrame(() =>
-    setTimeout(() => {
-      let end: (() => void) | null = null;
-      end = effect(() => {
-        const found = create();
-        const isLate = performance.now() - started > APPEAR_MS;
-        if (found !== undefined && (isThere || found !== before) && !isLate) queueMicrotask(found.run);
-        else if (!isLate) return;
-        queueMicrotask(() => end?.());
-      });
-    }),
-  );
 }

@@ -51,7 +51,7 @@ export function Palette({ onClose, onHelp }: PaletteProps) {
     event.preventDefault();
   };
   return (
-    <Dialog title={t('shell.palette')} onClose={onClose} place="top">
+    <Dialog title={t('shell.palette')} onClose={onClose} place="upper">
       <input
         type="text"
         role="combobox"

@@ -9,11 +9,11 @@ it('an override of the direction, a zero-width and a control character become ma
     { text: 'b', isMark: false },
     { text: 'U+200B', isMark: true },
   ]);
-  assert.equal(visibleLine('\u0000x\ufeff'), '⟨U+0000⟩x⟨U+FEFF⟩');
+  assert.equal(visibleLine('\u0000x\ufeff a\u200db \u{e0041}'), '⟨U+0000⟩x⟨U+FEFF⟩ a⟨U+200D⟩b ⟨U+E0041⟩');
 });
 
 it('letters of every script, emoji, tabs and line ends stay', () => {
-  const text = 'é שלום 👍🏽\tb\nc';
+  const text = 'é שלום 👍🏽 👩🏽\u200d🔬 ❤️\u200d🔥\tb\nc';
   assert.deepEqual(visibleParts(text), [{ text, isMark: false }]);
   assert.equal(visibleLine('a\r\nb'), 'a↵b');
 });

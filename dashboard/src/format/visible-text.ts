@@ -1,9 +1,8 @@
-/** Characters that one does not see, or that change the order of what one sees (Unicode's bidirectional controls, zero-width and control characters). */
+/** Characters that one does not see, or that change the order of what one sees (the classes Cc and Cf of Unicode). */
 
-/** Tab, line feed and carriage return are seen by what they do. */
+/** Not tabs and line ends, which are seen by what they do, nor the joiner within an emoji. */
 const HIDDEN =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff]/g;
+  /(?![\t\n\r])(?:(?<!\p{Extended_Pictographic}|\p{Emoji_Modifier}|\ufe0f)\u200d|(?!\u200d)[\p{Cc}\p{Cf}\u2028\u2029])/gu;
 
 export interface TextPart {
   readonly text: string;
@@ -17,9 +16,9 @@ export function visibleParts(text: string): readonly TextPart[] {
   let from = 0;
   for (const found of text.matchAll(HIDDEN)) {
     if (found.index > from) parts.push({ text: text.slice(from, found.index), isMark: false });
-    const code = found[0].charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
+    const code = found[0].codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0');
     parts.push({ text: `U+${code}`, isMark: true });
-    from = found.index + 1;
+    from = found.index + found[0].length;
   }
   if (from < text.length) parts.push({ text: text.slice(from), isMark: false });
   return parts;

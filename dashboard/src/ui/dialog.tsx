@@ -11,8 +11,8 @@ export interface DialogProps {
   readonly onClose: () => void;
   /** False: neither Esc nor a button closes it. Default true. */
   readonly canClose?: boolean;
-  /** `side`: a panel at the edge, for the details of a row. `top`: its height changes, its upper edge stays. Default: in the middle. */
-  readonly place?: 'middle' | 'side' | 'top';
+  /** `side`: a panel at the edge, for the details of a row. `upper`: its height changes, its upper edge stays. Default: in the middle. */
+  readonly place?: 'middle' | 'side' | 'upper';
   /** A wide one, for tables and code. */
   readonly isWide?: boolean;
 }
@@ -80,6 +80,8 @@ export function Dialog(props: DialogProps) {
       }}
       onKeyDown={(event) => {
         if (event.key !== 'Escape' || event.defaultPrevented) return;
+        // Esc closes a menu or an explanation first.
+        if (element.current?.querySelector(':popover-open') != null) return;
         // The dialog of the question is inside this one, and has its own Esc.
         if (event.target instanceof Element && event.target.closest('dialog') !== event.currentTarget) return;
         if (!canClose) event.preventDefault();

@@ -1,5 +1,6 @@
 import type { ComponentChildren, Ref } from 'preact';
 import { useId } from 'preact/hooks';
+import { Explain, type Word } from './explain.tsx';
 
 interface CommonProps {
   /** Visible, and the accessible name. */
@@ -9,6 +10,8 @@ interface CommonProps {
   /** What is wrong with the value, below the input; the input is then invalid. */
   readonly error?: string | null | undefined;
   readonly isDisabled?: boolean;
+  /** A word of the label that a newcomer cannot know. */
+  readonly word?: Word;
 }
 
 interface TextProps extends CommonProps {
@@ -46,7 +49,10 @@ function describedBy(id: string, { help, error }: CommonProps): string | undefin
 function Frame({ id, props, children }: { id: string; props: CommonProps; children: ComponentChildren }) {
   return (
     <div class="field">
-      <label for={id}>{props.label}</label>
+      <div class="field-head">
+        <label for={id}>{props.label}</label>
+        {props.word === undefined ? null : <Explain of={props.word} />}
+      </div>
       {children}
       <Notes id={id} props={props} />
     </div>

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useRef, useState } from 'preact/hooks';
+import { placePopover } from './place-popover.ts';
 
 export interface MenuItem {
   readonly text: string;
@@ -21,9 +22,6 @@ export interface MenuProps {
   readonly isQuiet?: boolean;
 }
 
-/** Pixels between the button and its menu. */
-const GAP = 4;
-
 /** A button with less frequent actions behind it. Arrows, Home, End and first letters move; Esc gives the focus back to the button. */
 export function Menu({ label, items, children = '⋯', isQuiet }: MenuProps) {
   const id = useId();
@@ -35,7 +33,7 @@ export function Menu({ label, items, children = '⋯', isQuiet }: MenuProps) {
   ];
   const open = (last: boolean): void => {
     list.current?.showPopover();
-    if (button.current !== null && list.current !== null) place(button.current, list.current);
+    if (button.current !== null && list.current !== null) placePopover(button.current, list.current);
     entries()
       .at(last ? -1 : 0)
       ?.focus();
@@ -117,13 +115,4 @@ export function Menu({ label, items, children = '⋯', isQuiet }: MenuProps) {
       </div>
     </>
   );
-}
-
-/** Below the button, at its end; above it, or further to the left, where the window ends. */
-function place(button: HTMLElement, list: HTMLElement): void {
-  const from = button.getBoundingClientRect();
-  const { width, height } = list.getBoundingClientRect();
-  const below = from.bottom + GAP;
-  list.style.top = `${below + height > innerHeight ? Math.max(GAP, from.top - GAP - height) : below}px`;
-  list.style.left = `${Math.max(GAP, Math.min(from.right - width, innerWidth - width - GAP))}px`;
 }

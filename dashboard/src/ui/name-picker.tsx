@@ -1,4 +1,4 @@
-import { useId, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { t, tn } from '../text/text.ts';
 import { Checkbox } from './field.tsx';
 
@@ -46,6 +46,9 @@ function Search({ label, help, names, chosen, onChange }: NamePickerProps) {
   const wanted = typed.trim().toLowerCase();
   const found = names.filter((name) => name.toLowerCase().includes(wanted)).slice(0, SHOWN_MAX);
   const place = Math.min(at, Math.max(0, found.length - 1));
+  useEffect(() => {
+    if (isOpen) document.getElementById(`${id}-list`)?.scrollIntoView({ block: 'nearest' });
+  }, [isOpen, id]);
   const move = (to: number): void => {
     setOpen(true);
     setAt(to);

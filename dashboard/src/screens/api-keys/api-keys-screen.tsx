@@ -100,7 +100,7 @@ export function ApiKeysScreen() {
             rows={list}
             rowKey={({ id }) => id}
             actions={(key) => (
-              <Button tone="danger" onClick={() => setRevoking(key)}>
+              <Button tone="quiet" onClick={() => setRevoking(key)}>
                 {t('apiKeys.revoke')}
               </Button>
             )}

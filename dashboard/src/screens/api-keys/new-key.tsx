@@ -75,6 +75,7 @@ function KeyForm({ onMade, onClose }: KeyFormProps) {
         />
         <Select<Choice>
           label={t('apiKeys.operations')}
+          word="scope"
           value={choice}
           options={[
             { value: 'both', text: t('apiKeys.readWrite') },

@@ -102,7 +102,13 @@ export function FilePick({ namespaces, wanted, onPicked }: FilePickProps) {
           />
           {format === 'env' ? (
             <>
-              <TextField label={t('import.resource')} value={resource} onInput={setResource} isCode />
+              <TextField
+                word="resource"
+                label={t('import.resource')}
+                value={resource}
+                onInput={setResource}
+                isCode
+              />
               <Select
                 label={t('import.namespace')}
                 value={namespace}

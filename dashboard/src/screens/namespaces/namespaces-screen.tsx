@@ -1,5 +1,6 @@
 import { useRef, useState } from 'preact/hooks';
 import type { NamespaceResource } from '../../../../sdk/src/uqrp-sdk.ts';
+import { createAt } from '../../app/create-at.ts';
 import { navigate, place, setQuery } from '../../app/router.ts';
 import { type Shortcut, useShortcuts } from '../../app/shortcuts.ts';
 import { count } from '../../format/format.ts';
@@ -10,6 +11,7 @@ import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { Loading } from '../../ui/loading.tsx';
+import { Menu } from '../../ui/menu.tsx';
 import { Page } from '../../ui/page.tsx';
 import { SearchBox } from '../../ui/search-box.tsx';
 import { Time } from '../../ui/time.tsx';
@@ -59,7 +61,28 @@ function LiveTokens({ id }: { readonly id: string }) {
 export function Reads({ of }: { readonly of: NamespaceResource }) {
   if (of.suspended === true) return <Badge tone="bad" text={t('namespaces.suspended')} />;
   if (of.public_read === true) return <Badge tone="good" text={t('namespaces.publicRead')} />;
-  return <span title={t('namespaces.operatorDecides')}>{t('namespaces.private')}</span>;
+  return (
+    <span title={t('namespaces.privateText')}>
+      <Badge text={t('namespaces.private')} />
+    </span>
+  );
+}
+
+/** What is done less often than to open it. */
+function RowMenu({ name }: { readonly name: string }) {
+  const path = `/namespaces/${name}`;
+  return (
+    <Menu
+      label={t('namespaces.actions', { name })}
+      isQuiet
+      items={[
+        { text: t('namespaces.newRecord'), run: () => createAt(path) },
+        { text: t('namespaces.newToken'), run: () => createAt(`${path}?tab=tokens`) },
+        { text: t('namespaces.settings'), run: () => navigate(`${path}?tab=settings`) },
+        { text: t('namespaces.deleteDots'), run: () => navigate(`${path}?tab=danger`), isDanger: true },
+      ]}
+    />
+  );
 }
 
 /** `/namespaces` */
@@ -106,6 +129,8 @@ export function NamespacesScreen() {
               rows={rows}
               rowKey={({ id }) => id}
               rowName={({ name }) => name}
+              actionsWidth="4rem"
+              actions={({ name }) => <RowMenu name={name} />}
               onOpen={({ name }) => navigate(`/namespaces/${name}`)}
             />
           )}

@@ -43,6 +43,7 @@ export function NewNamespaceDialog({ onCreated, onClose }: NewNamespaceDialogPro
       >
         <TextField
           label={t('namespaces.name')}
+          word="namespace"
           value={name}
           onInput={(typed) => draft.change({ name: typed })}
           error={isShown ? faultText(fault, limits) : null}

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, bytesOf, type Meta, type NamespaceResource } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
+import { Explain } from '../../ui/explain.tsx';
 import { type Arrival, type Views, watchArrival } from './arrival.ts';
 import { arrivalParts } from './arrival-text.ts';
 import { showsWrite } from './dns-answer.ts';
@@ -29,7 +30,7 @@ export function ArrivalLine({ saved, meta, namespace }: ArrivalLineProps) {
   if (arrival === null) return null;
   return (
     <p class="note arrival" role="status">
-      <span class="code">{saved.record.key}</span> {arrivalParts(arrival).join(' · ')}
+      <span class="code">{saved.record.key}</span> {arrivalParts(arrival).join(' · ')} <Explain of="node" />
     </p>
   );
 }

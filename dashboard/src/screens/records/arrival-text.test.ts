@@ -15,23 +15,23 @@ describe('what is said of a write', () => {
     const here = node('here', { ms: 31 });
     assert.equal(
       text({ inView: [here], ended: 'done' }),
-      'written 12 ms · in the view 31 ms · answered 38 ms',
+      'saved 12 ms · on this node 31 ms · answered 38 ms',
     );
     const lon1 = node('lon1', { ms: 420, isAtMost: true });
     assert.equal(
       text({ inView: [here, lon1], ended: 'done' }),
-      'written 12 ms · in the view of here 31 ms · in the view of lon1 within 420 ms · answered 38 ms',
+      'saved 12 ms · on here 31 ms · on lon1 within 420 ms · answered 38 ms',
     );
   });
 
   it('says which nodes are awaited and which are late', () => {
     const inView = [node('lon1'), node('ams1'), node('old1', { late: true })];
-    assert.equal(text({ inView }), 'written 12 ms · old1 is late · answered 38 ms · waiting for lon1, ams1');
+    assert.equal(text({ inView }), 'saved 12 ms · old1 is late · answered 38 ms · waiting for lon1, ams1');
   });
 
   it('does not say that an answer never came when a node alone was slow', () => {
     const inView = [node('here', { ms: 31 }), node('lon1')];
-    assert.match(text({ inView, ended: 'late' }), /answered 38 ms · not in the view of lon1 after 20 s$/);
-    assert.match(text({ answered: null, ended: 'late' }), /^written 12 ms · not answered after 20 s$/);
+    assert.match(text({ inView, ended: 'late' }), /answered 38 ms · not on lon1 after 20 s$/);
+    assert.match(text({ answered: null, ended: 'late' }), /^saved 12 ms · not answered after 20 s$/);
   });
 });

@@ -2,6 +2,7 @@ import type { Meta } from '../../../../sdk/src/uqrp-sdk.ts';
 import { contentFormat, envelopeHead } from '../../../../src/protocol/query/envelope.ts';
 import { bytes } from '../../format/format.ts';
 import { t } from '../../text/text.ts';
+import { Explain } from '../../ui/explain.tsx';
 import { queryName } from '../tokens/token-command.ts';
 import { answerSize, envelopeOctets } from './envelope-size.ts';
 import { utf8 } from './payload.ts';
@@ -35,7 +36,10 @@ export function EnvelopePreview({ draft, read, meta }: EnvelopePreviewProps) {
         {shown.slice(0, SHOWN)}
         {shown.length > SHOWN ? '…' : ''}
       </p>
-      <p class="dim">{t(fits[size.fits], { plain: bytes(size.plain), signed: bytes(size.signed) })}</p>
+      <p class="dim">
+        {t(fits[size.fits], { plain: bytes(size.plain), signed: bytes(size.signed) })}{' '}
+        <Explain of="envelope" />
+      </p>
     </details>
   );
 }

@@ -74,6 +74,7 @@ export function NewRecordDialog({ meta, namespaces, namespace, onSaved, onClose 
           base={editable(conflict.theirs)}
           mine={conflict.mine}
           theirs={editable(conflict.theirs)}
+          isOlder
           onBack={() => setConflict(null)}
           onSave={async (merged) => {
             const result = await saveEdit(conflict.theirs, merged);

@@ -78,6 +78,7 @@ export function RecordForm({ meta, initial, isNew, namespaces, name, onSave, hel
     >
       <TextField
         label={t('records.key')}
+        word="key"
         value={typed.key}
         onInput={(key) => change({ key })}
         error={faultOf('key')}
@@ -116,6 +117,7 @@ export function RecordForm({ meta, initial, isNew, namespaces, name, onSave, hel
           />
           <Select<Draft['encoding']>
             label={t('records.encoding')}
+            word="encoding"
             value={draft.encoding}
             options={[
               { value: 'b64', text: t('records.mode_base64') },
@@ -125,6 +127,7 @@ export function RecordForm({ meta, initial, isNew, namespaces, name, onSave, hel
           />
           <TextField
             label={t('records.ttl')}
+            word="cacheTime"
             value={draft.ttl}
             onInput={(ttl) => change({ ttl })}
             error={faultOf('ttl_seconds')}
@@ -185,6 +188,7 @@ function Expiry({ draft, error, onChange }: ExpiryProps) {
     <div class="bar">
       <Select<ExpiryMode>
         label={t('records.expires')}
+        word="expiry"
         value={draft.expiry}
         options={[
           { value: 'never', text: t('records.never') },

@@ -47,6 +47,7 @@ export function MintDialog({ namespace, onMinted, onClose }: MintDialogProps) {
       >
         <TextField
           label={t('tokens.name')}
+          word="queryToken"
           value={name}
           onInput={(typed) => draft.change({ name: typed })}
           help={t('tokens.nameHelp')}
