@@ -80,7 +80,7 @@ browserTest('services', (get) => {
       await page.getByRole('button', { name: 'Ask', exact: true }).click();
       assert.equal((await asked).status(), 200);
       await answer
-        .locator(OF_PROVIDERS.has(resource) ? '.answer-big.quiet' : '.answer-big:not(.quiet)')
+        .locator(OF_PROVIDERS.has(resource) ? '.front-big.quiet' : '.front-big:not(.quiet)')
         .waitFor();
       if (OF_PROVIDERS.has(resource)) await answer.getByText('not available now').waitFor();
       assert.equal(await page.getByText('not valid').count(), 0);

@@ -43,11 +43,11 @@ export function useQuestion(zones: readonly string[]): {
 export function AnswerPanel({ state }: { readonly state: PanelState }) {
   const answer = state.phase === 'answered' ? state.answer : state.phase === 'asking' ? state.last : null;
   return (
-    <div class="answer-panel" aria-busy={state.phase === 'asking' || undefined}>
-      <section class="answer-value" aria-label={t('front.answer')} aria-live="polite">
+    <div class="front-panel" aria-busy={state.phase === 'asking' || undefined}>
+      <section class="front-value" aria-label={t('front.answer')} aria-live="polite">
         <Value state={state} answer={answer} />
       </section>
-      <section class="answer-check" aria-label={t('front.signatures')}>
+      <section class="front-check" aria-label={t('front.signatures')}>
         {answer === null ? null : <Verdict answer={answer} />}
       </section>
     </div>
@@ -58,22 +58,22 @@ function Value({ state, answer }: { readonly state: PanelState; readonly answer:
   if (state.phase === 'unreachable')
     return <Failure title={t('front.unreachable')} why={t('front.unreachableWhy')} />;
   if (answer === null)
-    return <p class="answer-caption">{state.phase === 'asking' ? t('front.asking') : ''}</p>;
+    return <p class="front-caption">{state.phase === 'asking' ? t('front.asking') : ''}</p>;
   if (answer.problem !== null) {
     const { problem, code } = answer;
     return (
       <>
         <Failure title={t(`front.${problem}`, { code })} why={t(`front.${problem}Why`)} />
-        {answer.text === null ? null : <code class="answer-raw">"{answer.text}"</code>}
+        {answer.text === null ? null : <code class="front-raw">"{answer.text}"</code>}
       </>
     );
   }
   const { headline, detail } = answerWords(answer);
   return (
     <>
-      <p class="answer-caption">{detail}</p>
-      <p class={`answer-big ${headline.length > LONG ? 'long' : ''}`}>{headline}</p>
-      {answer.text === null ? null : <code class="answer-raw">"{answer.text}"</code>}
+      <p class="front-caption">{detail}</p>
+      <p class={`front-big ${headline.length > LONG ? 'long' : ''}`}>{headline}</p>
+      {answer.text === null ? null : <code class="front-raw">"{answer.text}"</code>}
     </>
   );
 }
@@ -99,8 +99,8 @@ const COMMON: ReadonlySet<string> = new Set(['v', 's', 't', 'e', 'f', 'ttl', 'ts
 function Failure({ title, why }: { readonly title: string; readonly why: string }) {
   return (
     <>
-      <p class="answer-big quiet">{title}</p>
-      <p class="answer-caption">{why}</p>
+      <p class="front-big quiet">{title}</p>
+      <p class="front-caption">{why}</p>
     </>
   );
 }
@@ -121,7 +121,7 @@ function Verdict({ answer }: { readonly answer: CheckedAnswer }) {
               {t(isValid ? 'front.valid' : 'front.notValid', { algorithm: shortName(algorithm) })}
             </p>
           ))}
-      <p class="answer-caption">
+      <p class="front-caption">
         {t('front.answered', { ms: milliseconds(answer.ms), ttl: ttlText(answer.ttl) })}
       </p>
       {hasTokenLabel(answer.name) ? null : (

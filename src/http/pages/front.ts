@@ -121,6 +121,7 @@ export function openFront(built: DashboardFiles, publicUrl: () => string, facts:
     const values: Readonly<Record<string, string>> = {
       ...LANDING,
       zone,
+      origin: publicUrl(),
       zones: facts.zones.join(' '),
       dns: dns === null ? '' : `${dns.host} ${dns.port}`,
       dig:
