@@ -58,6 +58,9 @@ export function OperationArticle({ document, operation, group, common }: Operati
           </Button>
         </div>
         {isOpen ? <TryIt operation={operation} /> : null}
+      </div>
+      <Samples operation={operation} />
+      <div class="api-text api-details">
         {parameters.length === 0 ? null : <h3>{t('api.parameters')}</h3>}
         <FieldTable
           label={t('api.parametersOf', { operation: id })}
@@ -83,6 +86,7 @@ export function OperationArticle({ document, operation, group, common }: Operati
                   document={document}
                   content={content}
                   label={t('api.answerOf', { operation: id })}
+                  isAnswer
                 />
               )}
             </div>
@@ -96,7 +100,6 @@ export function OperationArticle({ document, operation, group, common }: Operati
           </p>
         )}
       </div>
-      <Samples operation={operation} />
     </article>
   );
 }
@@ -154,10 +157,18 @@ interface ContentFieldsProps {
   readonly document: OpenApi;
   readonly content: Content;
   readonly label: string;
+  /** Members of an answer are there or are not: nobody is required to give them. */
+  readonly isAnswer?: boolean;
 }
 
-function ContentFields({ document, content: { schema }, label }: ContentFieldsProps) {
-  return <FieldTable label={label} fields={schema === null ? [] : fieldsOf(document, schema)} />;
+function ContentFields({ document, content: { schema }, label, isAnswer = false }: ContentFieldsProps) {
+  const fields = schema === null ? [] : fieldsOf(document, schema);
+  return (
+    <FieldTable
+      label={label}
+      fields={isAnswer ? fields.map((field) => ({ ...field, isRequired: false })) : fields}
+    />
+  );
 }
 
 function parameterField(
