@@ -22,6 +22,7 @@ const FACTS: FrontFacts = {
   isSigned: true,
   dns: () => ({ host: 'localhost', port: 5300 }),
   services: new Map(),
+  documents: [],
 };
 const LANDING =
   '<!doctype html><html data-zones="{{zones}}" data-dns="{{dns}}"><title>{{title}}</title>{{head}}<p>get.x.{{zone}} {{dig}} {{octets}} {{signed}}';
@@ -228,6 +229,7 @@ describe('the dashboard on the port of the API', () => {
   it('sends documents to everybody, with its policy, also where there is no page for visitors', async () => {
     const file = textFile('<h1>Protocol</h1>', 'text/html; charset=utf-8');
     const documents: DocumentPages = {
+      paths: ['/docs/protocol'],
       heldOctets: () => 0,
       find: (path) => {
         if (path === '/docs/API') return Promise.resolve({ status: 302, to: '/docs/api' });

@@ -22,6 +22,8 @@ export interface DocumentsManifest {
 }
 
 export interface DocumentPages {
+  /** Of all pages, such as `/docs/api`. */
+  readonly paths: readonly string[];
   /** @returns null: the path is not one of documents. A status of 302 comes with the path to ask for instead. */
   find(path: string): Promise<FoundDocument | null>;
   /** Octets that are held now. */
@@ -93,6 +95,7 @@ export function openDocuments(root: string, names: () => ServerNames): DocumentP
     take(path, async () => hold(await readFile(join(root, path)), typeOf(path)?.[0] ?? PLAIN, path));
 
   return {
+    paths: Object.keys(manifest.pages),
     heldOctets,
     async find(path) {
       if (path === '/llms.txt')

@@ -18,6 +18,7 @@ const FACTS: FrontFacts = {
   zones: ['uqrp.net', 'example.net'],
   isSigned: true,
   dns: () => ({ host: 'uqrp.example', port: 53 }),
+  documents: ['/docs', '/docs/protocol'],
   services: new Map([
     [
       'units',
@@ -84,7 +85,15 @@ describe('the pages of visitors', () => {
     const { file } = open();
     assert.match(await file('/robots.txt'), /Allow: \/\nSitemap: https:\/\/uqrp\.example\/sitemap\.xml\n/);
     const sitemap = await file('/sitemap.xml');
-    for (const path of ['/', '/services', '/services/units', '/playground', '/api', '/docs'])
+    for (const path of [
+      '/',
+      '/services',
+      '/services/units',
+      '/playground',
+      '/api',
+      '/docs',
+      '/docs/protocol',
+    ])
       assert.ok(sitemap.includes(`<loc>https://uqrp.example${path}</loc>`), path);
     assert.equal(await file('/records'), 'none');
   });

@@ -1,6 +1,7 @@
 /** Pages for people who are not signed in, and what search engines and link previews read of them. */
 import { LIMITS } from '../../base/limits.ts';
 import { type DashboardFile, type DashboardFiles, textFile } from './files.ts';
+import { escapeHtml } from './fill.ts';
 
 /** What the pages say about this server. */
 export interface FrontFacts {
@@ -14,6 +15,8 @@ export interface FrontFacts {
   readonly dns: () => { readonly host: string; readonly port: number } | null;
   /** Each public service, by its name. */
   readonly services: ReadonlyMap<string, DescribedService>;
+  /** Paths of the documents. */
+  readonly documents: readonly string[];
 }
 
 /** What the pages say of a service beside its schema. */
@@ -110,7 +113,7 @@ export function openFront(built: DashboardFiles, publicUrl: () => string, facts:
     ];
     if (!facts.isPublic) return lines.join('\n');
     const url = `${publicUrl()}${path}`;
-    lines.push(`<link rel="canonical" href="${escaped(url)}">`, property('og:url', url));
+    lines.push(`<link rel="canonical" href="${escapeHtml(url)}">`, property('og:url', url));
     if (built.picture !== null) lines.push(property('og:image', `${publicUrl()}${built.picture}`));
     return lines.join('\n');
   }
@@ -132,7 +135,7 @@ export function openFront(built: DashboardFiles, publicUrl: () => string, facts:
         : 'A server can sign each answer by DNSSEC, so that everybody can check it. On this server that is switched off.',
     };
     const filled = built.html.landing.replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) =>
-      name === 'head' ? metaLines('/', LANDING) : escaped(values[name] ?? ''),
+      name === 'head' ? metaLines('/', LANDING) : escapeHtml(values[name] ?? ''),
     );
     return textFile(filled, HTML);
   }
@@ -142,8 +145,8 @@ export function openFront(built: DashboardFiles, publicUrl: () => string, facts:
     let html = built.html.shell.replace('<html ', `<html ${marks}`);
     const head = path === '/' ? null : headOf(path);
     if (head !== null) {
-      const title = `<title>${escaped(head.title)} · uqrp</title>`;
-      const description = `<meta name="description" content="${escaped(head.description)}">`;
+      const title = `<title>${escapeHtml(head.title)} · uqrp</title>`;
+      const description = `<meta name="description" content="${escapeHtml(head.description)}">`;
       html = html.replace('<title>uqrp</title>', () => `${title}\n${description}\n${metaLines(path, head)}`);
     }
     return textFile(html, HTML);
@@ -177,20 +180,14 @@ function robots(publicUrl: string, { isOn, isPublic }: FrontFacts): string {
   return `User-agent: *\nAllow: /\n${isPublic ? `Sitemap: ${publicUrl}/sitemap.xml\n` : ''}`;
 }
 
-function sitemap(publicUrl: string, { services }: FrontFacts): string {
+function sitemap(publicUrl: string, { services, documents }: FrontFacts): string {
   const paths = ['/', '/services', ...[...services.keys()].map((name) => `/services/${name}`)];
-  const urls = [...paths, '/playground', '/api', '/docs'].map(
-    (path) => `<url><loc>${escaped(`${publicUrl}${path}`)}</loc></url>`,
+  const urls = [...paths, '/playground', '/api', ...documents].map(
+    (path) => `<url><loc>${escapeHtml(`${publicUrl}${path}`)}</loc></url>`,
   );
   return `<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n${urls.join('\n')}\n</urlset>\n`;
 }
 
 function property(name: string, content: string): string {
-  return `<meta property="${name}" content="${escaped(content)}">`;
-}
-
-const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-
-function escaped(text: string): string {
-  return text.replaceAll(/[&<>"]/g, (sign) => ENTITIES[sign]!);
+  return `<meta property="${name}" content="${escapeHtml(content)}">`;
 }

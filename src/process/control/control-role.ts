@@ -112,8 +112,8 @@ function otherPaths(options: ControlRoleOptions, publicUrl: () => string): Serve
   const { config, dns, dnsPorts } = options;
   const addressOf = clientAddress(config.trustedProxies);
   const documents = openDocuments(ROOT, () => serverNames(config, dnsPorts(), publicUrl()));
-  const built = readDashboard(join(ROOT, 'dashboard/dist'));
-  const pages = serveDashboard(built, publicUrl, frontFacts(options, publicUrl), documents);
+  const facts = { ...frontFacts(options, publicUrl), documents: documents?.paths ?? [] };
+  const pages = serveDashboard(readDashboard(join(ROOT, 'dashboard/dist')), publicUrl, facts, documents);
   return async (request, reply) => {
     const forwarded = request.headers['x-forwarded-for'];
     const address = addressOf(request.socket.remoteAddress, forwarded?.toString());
@@ -124,7 +124,10 @@ function otherPaths(options: ControlRoleOptions, publicUrl: () => string): Serve
   };
 }
 
-function frontFacts({ config, dnsPorts }: ControlRoleOptions, publicUrl: () => string): FrontFacts {
+function frontFacts(
+  { config, dnsPorts }: ControlRoleOptions,
+  publicUrl: () => string,
+): Omit<FrontFacts, 'documents'> {
   return {
     isOn: config.front,
     isPublic: config.publicUrl !== null && !isLocal(new URL(config.publicUrl).hostname),
