@@ -1,8 +1,7 @@
-import { useState } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { t } from '../text/text.ts';
-import { Button } from './button.tsx';
 import { CodeBlock } from './code-block.tsx';
-import { Dialog } from './dialog.tsx';
+import { placePopover } from './place-popover.ts';
 import { Tabs } from './tabs.tsx';
 
 export interface CopyAsProps {
@@ -12,17 +11,42 @@ export interface CopyAsProps {
   readonly label?: string;
 }
 
-/** A button that shows an action as commands and code, each with a button to copy it. Without any there is no button. */
+/** A button that shows an action as commands and code below it, each with a button to copy it. Without any there is no button. */
 export function CopyAs({ variants, label = t('ui.copyAs') }: CopyAsProps) {
+  const id = useId();
   const [isOpen, setOpen] = useState(false);
   const [current, setCurrent] = useState(variants[0]?.name ?? '');
+  const button = useRef<HTMLButtonElement>(null);
+  const popover = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    if (!isOpen || popover.current === null || button.current === null) return;
+    placePopover(button.current, popover.current);
+    popover.current.querySelector<HTMLElement>('[role=tab], button')?.focus();
+  }, [isOpen]);
   const shown = variants.find(({ name }) => name === current) ?? variants[0];
   if (shown === undefined) return null;
   return (
     <>
-      <Button onClick={() => setOpen(true)}>{label}</Button>
-      {isOpen ? (
-        <Dialog title={label} onClose={() => setOpen(false)} isWide>
+      <button
+        ref={button}
+        type="button"
+        class="button"
+        aria-haspopup="dialog"
+        aria-expanded={isOpen}
+        popovertarget={id}
+      >
+        {label}
+      </button>
+      <div
+        ref={popover}
+        id={id}
+        popover="auto"
+        role="dialog"
+        aria-label={label}
+        class="menu copy-as"
+        onToggle={(event) => setOpen(event.newState === 'open')}
+      >
+        {isOpen ? (
           <Tabs
             label={label}
             tabs={variants.map(({ name }) => ({ id: name, text: name }))}
@@ -31,8 +55,8 @@ export function CopyAs({ variants, label = t('ui.copyAs') }: CopyAsProps) {
           >
             <CodeBlock code={shown.code} label={shown.name} />
           </Tabs>
-        </Dialog>
-      ) : null}
+        ) : null}
+      </div>
     </>
   );
 }

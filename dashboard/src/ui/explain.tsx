@@ -22,7 +22,7 @@ export function Explain({ of }: { readonly of: Word }) {
   const button = useRef<HTMLButtonElement>(null);
   const note = useRef<HTMLDivElement>(null);
   const open = (): void => {
-    note.current?.showPopover();
+    if (note.current?.matches(':popover-open') === false) note.current.showPopover();
     if (button.current !== null && note.current !== null) placePopover(button.current, note.current);
   };
   return (
@@ -33,7 +33,7 @@ export function Explain({ of }: { readonly of: Word }) {
         class="explain"
         aria-label={t('glossary.whatIs', { word: t(`glossary.${of}`) })}
         aria-controls={id}
-        onClick={() => (note.current?.matches(':popover-open') ? note.current.hidePopover() : open())}
+        onClick={open}
         onMouseEnter={open}
         onMouseLeave={() => note.current?.hidePopover()}
       >

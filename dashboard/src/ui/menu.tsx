@@ -31,12 +31,13 @@ export function Menu({ label, items, children = '⋯', isQuiet }: MenuProps) {
   const entries = (): HTMLElement[] => [
     ...(list.current?.querySelectorAll<HTMLElement>('[role=menuitem]') ?? []),
   ];
-  const open = (last: boolean): void => {
-    list.current?.showPopover();
-    if (button.current !== null && list.current !== null) placePopover(button.current, list.current);
-    entries()
-      .at(last ? -1 : 0)
-      ?.focus();
+  const focusAt = useRef(0);
+  const onToggle = (event: Pick<ToggleEvent, 'newState'>): void => {
+    setOpen(event.newState === 'open');
+    if (event.newState !== 'open' || button.current === null || list.current === null) return;
+    placePopover(button.current, list.current);
+    entries().at(focusAt.current)?.focus();
+    focusAt.current = 0;
   };
   const close = (): void => {
     list.current?.hidePopover();
@@ -72,13 +73,13 @@ export function Menu({ label, items, children = '⋯', isQuiet }: MenuProps) {
         title={label}
         aria-haspopup="menu"
         aria-expanded={isOpen}
-        aria-controls={id}
-        onClick={() => (isOpen ? close() : open(false))}
+        popovertarget={id}
         onKeyDown={(event) => {
           if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
           event.preventDefault();
           event.stopPropagation();
-          open(event.key === 'ArrowUp');
+          focusAt.current = event.key === 'ArrowUp' ? -1 : 0;
+          list.current?.showPopover();
         }}
       >
         <span aria-hidden="true">{children}</span>
@@ -90,7 +91,7 @@ export function Menu({ label, items, children = '⋯', isQuiet }: MenuProps) {
         aria-label={label}
         class="menu"
         popover="auto"
-        onToggle={(event) => setOpen(event.newState === 'open')}
+        onToggle={onToggle}
         onKeyDown={onKeyDown}
       >
         {items.map(({ text, run, isDanger, isDisabled, keys }) => (

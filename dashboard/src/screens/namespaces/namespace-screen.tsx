@@ -7,15 +7,12 @@ import { t } from '../../text/text.ts';
 import { Badge } from '../../ui/chips.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { ErrorNote } from '../../ui/error-note.tsx';
+import { lazy } from '../../ui/lazy.tsx';
 import { Loading } from '../../ui/loading.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
-import { RecordsView } from '../records/records-view.tsx';
-import { TokensTab } from '../tokens/tokens-tab.tsx';
-import { ChangesTab } from './changes-tab.tsx';
 import { DangerTab } from './danger-tab.tsx';
 import { Reads } from './namespaces-screen.tsx';
-import { SettingsTab } from './settings-tab.tsx';
 import { useNamespaces } from './use-namespaces.ts';
 
 const TABS = [
@@ -26,6 +23,11 @@ const TABS = [
   { id: 'settings', text: t('namespaces.tabSettings') },
   { id: 'danger', text: t('namespaces.tabDanger') },
 ] as const;
+
+const RecordsView = lazy(async () => (await import('../records/records-view.tsx')).RecordsView);
+const ChangesTab = lazy(async () => (await import('./changes-tab.tsx')).ChangesTab);
+const TokensTab = lazy(async () => (await import('../tokens/tokens-tab.tsx')).TokensTab);
+const SettingsTab = lazy(async () => (await import('./settings-tab.tsx')).SettingsTab);
 
 export interface NamespaceScreenProps {
   readonly params: Readonly<Record<string, string>>;
