@@ -41,7 +41,9 @@ browserTest('playground', (get) => {
 
   it('a changed octet makes the answer not valid, and takes it back', async () => {
     const { page, axe } = get();
-    await page.getByRole('button', { name: 'Tamper with the answer' }).click();
+    await page.getByRole('button', { name: 'Tamper with the answer' }).focus();
+    await page.keyboard.press('Enter');
+    await page.locator('button:focus', { hasText: en.playground.restore }).waitFor();
     await signatures(page).getByText('not valid').first().waitFor();
     await signatures(page).getByText(en.playground.reasonNoMatch).first().waitFor();
     await answer(page).getByText(en.playground.verdictChanged).waitFor();
@@ -69,6 +71,7 @@ browserTest('playground', (get) => {
     await page.locator(`[aria-label="octet ${second}"][aria-pressed="true"]:focus`).waitFor();
     await page.getByRole('button', { name: 'Undo', exact: true }).click();
     await signatures(page).getByText(en.playground.resultValid).waitFor();
+    await page.locator(`[aria-label="octet ${second}"]:focus`).waitFor();
     assert.equal(await hex(first), before);
     // The id of the message is signed by nobody, but it must be the one of the question.
     await octet(first).click();
@@ -260,19 +263,36 @@ browserTest('playground', (get) => {
     assert.equal(new URL(page.url()).searchParams.get('name'), await box.inputValue());
   });
 
+  it('an address that is followed while the screen is shown is asked', async () => {
+    const { page, origin } = get();
+    await page.goto(`${origin}/playground`);
+    await ask(page, UNITS);
+    await answer(page).getByText('3.10685596119').first().waitFor();
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('get.9-km-to-mi.units.public.v1.uqrp.net');
+    await page
+      .getByRole('option', { name: /get\.9-km-to-mi/ })
+      .first()
+      .waitFor();
+    await page.keyboard.press('Enter');
+    await answer(page).getByText('5.59234073014').first().waitFor();
+    const box = page.getByRole('textbox', { name: 'Name', exact: true });
+    assert.match(await box.inputValue(), /^get\.9-km/);
+  });
+
   it('keeps the last asks, and compares two', async () => {
     const { page, axe } = get();
     await ask(page, UNITS);
     await answer(page).getByText('3.10685596119').first().waitFor();
     const last = page.getByRole('region', { name: en.playground.lastAsks });
-    await last.getByRole('button', { name: /^Compare with get\.8-km/ }).click();
+    await last.getByRole('button', { name: /^Compare with get\.9-km/ }).click();
     const table = page.getByRole('tabpanel').getByRole('table');
     const row = table.getByRole('row').filter({ has: page.getByRole('rowheader', { name: /^res/ }) });
-    assert.deepEqual(await row.getByRole('cell').allInnerTexts(), ['4.9709695379', '3.10685596119']);
+    assert.deepEqual(await row.getByRole('cell').allInnerTexts(), ['5.59234073014', '3.10685596119']);
     await row.getByText(en.playground.differs).waitFor({ state: 'attached' });
     await axe('playground, compared');
-    await last.getByRole('button', { name: /^get\.8-km/ }).click();
-    await answer(page).getByText('4.9709695379').first().waitFor();
+    await last.getByRole('button', { name: /^get\.9-km/ }).click();
+    await answer(page).getByText('5.59234073014').first().waitFor();
   });
 
   it('on a phone the answer comes into view under the button', async () => {

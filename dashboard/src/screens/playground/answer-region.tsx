@@ -64,10 +64,7 @@ export function AnswerRegion(props: AnswerRegionProps) {
         <span>{verdict.text}</span>
       </p>
       {isChanged ? (
-        <div class="note warn changed-note">
-          <p>{tn('playground.changed', changes.size, { at: [...changes].join(', ') })}</p>
-          <Button onClick={onRestore}>{t('playground.restore')}</Button>
-        </div>
+        <p class="note warn">{tn('playground.changed', changes.size, { at: [...changes].join(', ') })}</p>
       ) : null}
       {message === null ? null : (
         <>
@@ -76,11 +73,11 @@ export function AnswerRegion(props: AnswerRegionProps) {
           <Lines examined={examined} />
         </>
       )}
-      {isChanged ? null : (
-        <div>
-          <Button onClick={onTamper}>{t('playground.tamper')}</Button>
-        </div>
-      )}
+      <div>
+        <Button onClick={isChanged ? onRestore : onTamper}>
+          {t(isChanged ? 'playground.restore' : 'playground.tamper')}
+        </Button>
+      </div>
     </section>
   );
 }

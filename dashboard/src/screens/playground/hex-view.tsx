@@ -53,6 +53,11 @@ export function HexView({ original, octets, spans, steps, changes, onToggle, onR
     const at = placeOf(event);
     if (at !== null) setCurrent(at);
   };
+  // The button goes with the changes, and the focus must not go with it.
+  const undo = (): void => {
+    grid.current?.querySelector<HTMLElement>(`[data-at="${stop}"]`)?.focus({ preventScroll: true });
+    onRestore();
+  };
   // Pointing at an octet draws the note anew, and none of the hundreds of buttons.
   const groups = useMemo(
     () =>
@@ -84,7 +89,7 @@ export function HexView({ original, octets, spans, steps, changes, onToggle, onR
             </div>
           )}
           {changes.size === 0 ? null : (
-            <Button onClick={onRestore}>
+            <Button onClick={undo}>
               <Icon of={UndoIcon} /> {t('playground.undo')}
             </Button>
           )}

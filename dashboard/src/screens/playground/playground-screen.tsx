@@ -69,8 +69,8 @@ function Playground({ meta }: { readonly meta: Meta }) {
   const [experiment, setExperiment] = useState<ExperimentId | null>(null);
   const running = useRef<AbortController | null>(null);
   const lastKey = useRef(keyOf(question));
-  /** What this screen has written into the address by itself. */
-  const written = useRef('');
+  /** What this screen has written into the address by itself and has not seen there yet, the oldest first. */
+  const written = useRef<string[]>([]);
   const pane = useRef<HTMLDivElement>(null);
   const goesToAnswer = useRef(false);
 
@@ -82,7 +82,9 @@ function Playground({ meta }: { readonly meta: Meta }) {
     const { masked, type } = asked;
     const isSecret = hasTokenLabel(masked.name);
     // An address is kept in the history: a name with a token is not written there.
-    written.current = isSecret ? '' : `${masked.name} ${type}`;
+    const { query: before } = place.peek();
+    if (!isSecret && (before.get('name') !== masked.name || (before.get('type') ?? 'TXT') !== type))
+      written.current.push(`${masked.name} ${type}`);
     setQuery({ name: isSecret ? null : masked.name, type: type === 'TXT' ? null : type });
     setBusy(true);
     setError(null);
@@ -119,7 +121,11 @@ function Playground({ meta }: { readonly meta: Meta }) {
   useEffect(() => {
     if (hasTokenLabel(query.get('name') ?? '')) setQuery({ name: null });
     const next = questionOfPlace(query, zone);
-    if (linked === null || `${linked} ${next.type}` === written.current) return;
+    if (linked === null) return;
+    const own = written.current.indexOf(`${linked} ${next.type}`);
+    // Those before it were overtaken.
+    written.current.splice(0, own + 1);
+    if (own >= 0) return;
     setExperiment(null);
     onAsk(next);
     // Only the address asks: what is shown changes with each answer.
