@@ -29,6 +29,8 @@ const TARGETS = ['chrome125', 'firefox138', 'safari17.5'];
 
 const MAIN = 'dashboard/src/main.tsx';
 const LANDING = 'dashboard/src/front/landing.tsx';
+/** What previews of links show. */
+const CARD = 'dashboard/src/front/card.png';
 const LATER_STYLE = 'dashboard/src/style/later.css';
 
 /** What `dist/manifest.json` holds. */
@@ -168,7 +170,7 @@ async function bundle(
       entryNames: 'assets/[name]-[hash]',
       chunkNames: 'assets/[name]-[hash]',
       assetNames: 'assets/[name]-[hash]',
-      loader: { '.svg': 'copy', '.woff2': 'file' },
+      loader: { '.png': 'copy', '.svg': 'copy', '.woff2': 'file' },
       publicPath: '/',
       bundle: true,
       splitting: true,
@@ -188,7 +190,7 @@ async function bundle(
       plugins: [dataPlugin(data), UNUSED, ...more],
       charset: 'utf8',
     });
-  const entries = [MAIN, 'dashboard/src/style/app.css', LATER_STYLE, 'dashboard/src/style/icon.svg'];
+  const entries = [MAIN, 'dashboard/src/style/app.css', LATER_STYLE, 'dashboard/src/style/icon.svg', CARD];
   const [{ metafile }, landing] = await Promise.all([build(entries), build([LANDING])]);
   return { all: await build(entries, firstInOne(sourcesOf(metafile.inputs, MAIN))), landing };
 }

@@ -193,3 +193,22 @@ browserTest(
   },
   { UQRP_FRONT: 'off' },
 );
+
+browserTest(
+  'the page of visitors with a public address',
+  (get) => {
+    it('tells search engines and previews of links where it is, with a picture that is there', async () => {
+      const { origin } = get();
+      const html = await (await fetch(`${origin}/`)).text();
+      assert.ok(html.includes('<link rel="canonical" href="https://uqrp.example/">'));
+      const picture = /og:image" content="https:\/\/uqrp\.example(\/assets\/card-[^"]+)"/.exec(html)?.[1];
+      const answer = await fetch(`${origin}${picture}`);
+      assert.deepEqual([answer.status, answer.headers.get('content-type')], [200, 'image/png']);
+      const sitemap = await (await fetch(`${origin}/sitemap.xml`)).text();
+      for (const path of ['/', '/services/units', '/docs/dashboard'])
+        assert.ok(sitemap.includes(`<loc>https://uqrp.example${path}</loc>`), path);
+      assert.ok(html.includes('dig @uqrp.example '));
+    });
+  },
+  { UQRP_PUBLIC_URL: 'https://uqrp.example' },
+);
