@@ -32,8 +32,10 @@ browserTest('keyboard', (get) => {
     await page.getByRole('button', { name: 'Read it over DNS' }).and(focused).waitFor();
     await press('Enter');
     await page.getByRole('region', { name: 'Answer' }).getByText('hello').waitFor();
-    await page.getByText('Your tier has no webhooks.').waitFor();
+    // A tier without webhooks has no step for them: the next one is the own terminal.
+    await page.getByRole('figure', { name: 'dig with your token' }).waitFor();
     await page.getByRole('button', { name: 'Copy' }).and(focused).waitFor();
+    assert.equal(await page.getByText('uqrp user tier').count(), 0);
   });
 
   it('who has no namespace is led to it, and who has no webhooks is told the command', async () => {

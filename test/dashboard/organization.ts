@@ -55,14 +55,13 @@ browserTest(
     });
 
     it('invite by mail; an invitation is withdrawn, and another accepted by its link', async () => {
-      const { page, origin, signIn, axe, shot } = get();
+      const { page, origin, signIn, axe } = get();
       await invite('nobody@example.net');
       await page.getByRole('button', { name: 'Withdraw' }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click();
       await page.getByRole('table', { name: 'Invitations' }).waitFor({ state: 'detached' });
       const token = await invite(GRACE);
       await axe('an organization');
-      await shot('organization');
       grace = await otherBrowser(get());
       await signIn(grace, GRACE);
       await grace.goto(`${origin}/organization#invitation=${token}`);

@@ -4,6 +4,8 @@ import { t, tn } from '../../text/text.ts';
 import { Badge } from '../../ui/chips.tsx';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { Time } from '../../ui/time.tsx';
+import { errorWords } from '../webhooks/error-words.ts';
+import { hostOf } from '../webhooks/webhook-state.ts';
 import { type Ending, endingSoon, SOON_MS } from './ending.ts';
 
 const FRESH_MS = 60_000;
@@ -49,9 +51,16 @@ export function Attention() {
         <p class="dim">{t('overview.nothingToDo')}</p>
       ) : null}
       <ul class="lines">
-        {failing.map(({ id, name, enabled, failure_count: failures }) => (
+        {failing.map(({ id, name, url, enabled, failure_count: failures, health }) => (
           <li key={id}>
-            <a href={`/webhooks/${encodeURIComponent(id)}`}>{name}</a>
+            <span>
+              <a href={`/webhooks/${encodeURIComponent(id)}`}>{name}</a>{' '}
+              <span class="dim">
+                {health.disabled_by === 'request'
+                  ? ''
+                  : (errorWords(health.last_error, health.last_response_code, hostOf(url))?.what ?? '')}
+              </span>
+            </span>
             <Badge
               tone={enabled ? 'warn' : 'bad'}
               text={enabled ? tn('overview.failures', failures) : t('overview.disabled')}

@@ -1,7 +1,7 @@
 /** The first steps of an account, with a tick for each that is done. */
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { NamespaceResource, Usage } from '../../../../sdk/src/uqrp-sdk.ts';
+import type { NamespaceResource, QueryLogRow, Usage } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
 import { useMeta } from '../../app/meta.ts';
 import { readSetting, writeSetting } from '../../app/settings.ts';
@@ -9,14 +9,18 @@ import { invalidate, useResource } from '../../data/resource.ts';
 import { usePoll } from '../../data/use-poll.ts';
 import { t } from '../../text/text.ts';
 import { Button } from '../../ui/button.tsx';
+import { lazy } from '../../ui/lazy.tsx';
 import type { DnsAnswer } from '../records/dns-answer.ts';
-import { stateOf, useTokens } from '../tokens/use-tokens.ts';
-import { NoTier } from '../webhooks/no-tier.tsx';
-import { doneSteps, nextStep, STEPS, type StepName } from './first-steps.ts';
+import { doneSteps, nextStep, type StepName, stepsOf } from './first-steps.ts';
+import { SampleData } from './sample-data.tsx';
 import { FirstAnswer, NamespaceStep, ReadStep, RecordStep } from './step-forms.tsx';
 
 /** Milliseconds between looks at what was done elsewhere: by a command, or in another window. */
 const LOOK_MS = 3000;
+
+const DigStep = lazy(async () => (await import('./last-steps.tsx')).DigStep);
+const Arrived = lazy(async () => (await import('./last-steps.tsx')).Arrived);
+const CodeStep = lazy(async () => (await import('./last-steps.tsx')).CodeStep);
 
 const isHidden = signal(readSetting('checklist') === 'hidden');
 
@@ -28,23 +32,34 @@ export function isChecklistHidden(): boolean {
 export interface ChecklistProps {
   readonly usage: Usage;
   readonly namespaces: readonly NamespaceResource[];
+  /** Queries that the query log has. */
+  readonly queries: number;
 }
 
-export function Checklist({ usage, namespaces }: ChecklistProps) {
+export function Checklist({ usage, namespaces, queries }: ChecklistProps) {
   const { value: meta } = useMeta();
   const withRecords = namespaces.find((one) => one.records_count > 0);
   const namespace = withRecords ?? namespaces[0];
-  const tokens = useTokens(namespace?.id ?? null);
   const first = useFirstKey(withRecords);
   const [answer, setAnswer] = useState<DnsAnswer | null>(null);
-  const done = doneSteps({
+  const [arrived, setArrived] = useState<QueryLogRow | null>(null);
+  const steps = stepsOf(usage.webhooks.limit > 0, meta?.endpoints.dns !== null);
+  const done = doneSteps(steps, {
     namespaces: usage.namespaces.used,
     records: usage.records.used,
-    tokens: (tokens.value ?? []).filter((token) => stateOf(token, Date.now()) === 'live').length,
     reads: usage.metered.total_authenticated_queries + (answer?.kind === 'record' ? 1 : 0),
+    queries: queries + (arrived === null ? 0 : 1),
     webhooks: usage.webhooks.used,
+    hasCode: false,
   });
-  const next = nextStep(done);
+  const next = nextStep(steps, done);
+  const hasWaited = useRef(false);
+  if (next === 'dig') hasWaited.current = true;
+  const hide = (): void => {
+    writeSetting('checklist', 'hidden');
+    setAnswer(null);
+    isHidden.value = true;
+  };
   usePoll(next === null ? null : LOOK_MS, () => {
     invalidate('usage');
     invalidate('namespaces');
@@ -60,35 +75,36 @@ export function Checklist({ usage, namespaces }: ChecklistProps) {
     // The form of the step before had the focus, and is gone.
     if (document.activeElement === document.body) first.focus();
   });
-  if ((next === null || isHidden.value) && answer === null) return null;
+  if (next === null || isHidden.value) return null;
   const form = (step: StepName) => {
-    if (step === 'namespace') return <NamespaceStep />;
+    if (step === 'namespace')
+      return (
+        <>
+          <NamespaceStep />
+          <SampleData />
+        </>
+      );
     if (step === 'record' && namespace !== undefined)
       return <RecordStep key={namespace.id} namespace={namespace} />;
-    if (step === 'webhook' && usage.webhooks.limit === 0) return <NoTier />;
     if (step === 'webhook') return <a href="/webhooks">{t('overview.toWebhooks')}</a>;
     if (meta === undefined || withRecords === undefined || first === null) return null;
-    return <ReadStep meta={meta} namespace={withRecords} recordKey={first} onAnswer={setAnswer} />;
+    const record = { meta, namespace: withRecords, recordKey: first };
+    if (step === 'dig') return <DigStep {...record} onArrival={setArrived} />;
+    if (step === 'code') return <CodeStep {...record} onDone={hide} />;
+    return <ReadStep {...record} onAnswer={setAnswer} />;
   };
   return (
     <section ref={section} class="card stack checklist" aria-labelledby="first-steps">
       <header>
         <h2 id="first-steps">{t('overview.firstSteps')}</h2>
         {usage.records.used === 0 ? null : (
-          <Button
-            tone="quiet"
-            onClick={() => {
-              writeSetting('checklist', 'hidden');
-              setAnswer(null);
-              isHidden.value = true;
-            }}
-          >
+          <Button tone="quiet" onClick={hide}>
             {t('overview.hide')}
           </Button>
         )}
       </header>
       <ol>
-        {STEPS.map((step) => (
+        {steps.map((step) => (
           <li
             key={step}
             class={done.has(step) ? 'done' : ''}
@@ -103,6 +119,9 @@ export function Checklist({ usage, namespaces }: ChecklistProps) {
                 <span class="hidden"> {t(done.has(step) ? 'overview.done' : 'overview.open')}</span>
               </span>
               {step === next ? form(step) : null}
+              {step === 'dig' && done.has('dig') && hasWaited.current && withRecords !== undefined ? (
+                <Arrived row={arrived} namespace={withRecords.name} />
+              ) : null}
               {step === 'read' && answer !== null && first !== null ? (
                 <FirstAnswer recordKey={first} answer={answer} />
               ) : null}

@@ -40,17 +40,19 @@ export function OverviewScreen() {
     <Page
       title={t('overview.title')}
       actions={
-        <Chips
-          label={t('overview.window')}
-          chips={windows}
-          chosen={window}
-          onChange={(next) => setQuery({ window: next === null || next === '24h' ? null : next })}
-        />
+        isUsed ? (
+          <Chips
+            label={t('overview.window')}
+            chips={windows}
+            chosen={window}
+            onChange={(next) => setQuery({ window: next === null || next === '24h' ? null : next })}
+          />
+        ) : undefined
       }
     >
       {overview.error === undefined ? null : <ErrorNote error={overview.error} again={overview.again} />}
       {overview.state === 'loading' ? <Loading /> : null}
-      {value === undefined ? null : <FirstSteps usage={value.usage} />}
+      {value === undefined ? null : <FirstSteps usage={value.usage} queries={value.queries.total} />}
       {/* A new account has nothing to count yet. */}
       {value !== undefined && isUsed ? (
         <div class="overview full-width">
@@ -69,20 +71,30 @@ export function OverviewScreen() {
   );
 }
 
-/** Reads what the steps need while one is left. */
-function FirstSteps({ usage }: { readonly usage: Usage }) {
-  const { namespaces, records, webhooks, metered } = usage;
-  const isDone =
-    namespaces.used > 0 && records.used > 0 && webhooks.used > 0 && metered.total_authenticated_queries > 0;
-  // The answer to the last step stays in view.
-  const [wasOpen] = useState(!isDone);
-  return wasOpen && !isChecklistHidden() ? <OpenSteps usage={usage} /> : null;
+interface FirstStepsProps {
+  readonly usage: Usage;
+  /** Of the time that is shown. */
+  readonly queries: number;
 }
 
-function OpenSteps({ usage }: { readonly usage: Usage }) {
+/** Private reads of a month above which somebody is no newcomer, though nothing was asked today. */
+const READS_OF_NEWCOMERS = 20;
+
+/** Reads what the steps need while one is left. */
+function FirstSteps({ usage, queries }: FirstStepsProps) {
+  const { namespaces, records, metered } = usage;
+  const isUsed = queries > 0 || metered.total_authenticated_queries > READS_OF_NEWCOMERS;
+  // Who has asked before needs no last step; the steps that were open stay until they are done.
+  const [wasOpen] = useState(!(namespaces.used > 0 && records.used > 0 && isUsed));
+  return wasOpen && !isChecklistHidden() ? <OpenSteps usage={usage} queries={queries} /> : null;
+}
+
+function OpenSteps({ usage, queries }: FirstStepsProps) {
   const namespaces = useNamespaces();
   if (namespaces.state === 'failed') return <ErrorNote error={namespaces.error} again={namespaces.again} />;
-  return namespaces.state === 'ready' ? <Checklist usage={usage} namespaces={namespaces.value} /> : null;
+  return namespaces.state === 'ready' ? (
+    <Checklist usage={usage} namespaces={namespaces.value} queries={queries} />
+  ) : null;
 }
 
 /** Limits of which half is used, and the way to the others. */
