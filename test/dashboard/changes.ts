@@ -34,17 +34,17 @@ browserTest('changes', (get) => {
     await followed;
     await put('a.acme.v1', 'longer than one');
     await row(page, 'a.acme.v1').getByText('changed', { exact: true }).waitFor();
-    await row(page, 'a.acme.v1').getByText('15 bytes').waitFor();
+    await row(page, 'a.acme.v1').getByText('text · 15 bytes').waitFor();
     await page.getByRole('status').getByText('By others, since you opened this: 1 changed.').waitFor();
     await put('other.beta.v1', 'of another namespace');
-    await put('d.acme.v1', 'new');
+    await put('d.acme.v1', 'fresh');
     await row(page, 'd.acme.v1').getByText('new', { exact: true }).waitFor();
     await remove('b.acme.v1');
     await row(page, 'b.acme.v1').getByText('deleted', { exact: true }).waitFor();
     await page.getByText('By others, since you opened this: 1 new, 1 changed, 1 deleted.').waitFor();
     await axe('records that others change');
     await shot('records-live');
-    await page.getByRole('button', { name: 'Read the list again' }).click();
+    await page.getByRole('button', { name: 'Show them' }).click();
     await row(page, 'b.acme.v1').waitFor({ state: 'detached' });
     assert.equal(await page.getByText('By others, since you opened this').count(), 0);
   });
@@ -54,7 +54,7 @@ browserTest('changes', (get) => {
     await row(page, 'c.acme.v1').getByRole('button', { name: 'Edit' }).click();
     await page.getByRole('textbox', { name: 'Data' }).fill('mine');
     await page.getByRole('button', { name: 'Save' }).click();
-    await row(page, 'c.acme.v1').getByText('4 bytes').waitFor();
+    await row(page, 'c.acme.v1').getByText('text · 4 bytes').waitFor();
     await row(page, 'd.acme.v1').getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await row(page, 'd.acme.v1').waitFor({ state: 'detached' });
@@ -70,7 +70,9 @@ browserTest('changes', (get) => {
     const { page, axe, allow } = get();
     // The record may be read at the moment in which it is deleted.
     allow(/status of 404/);
-    await row(page, 'a.acme.v1').getByText('text/plain').click();
+    await row(page, 'a.acme.v1')
+      .getByText(/^text · /)
+      .click();
     const panel = page.getByRole('dialog', { name: 'a.acme.v1' });
     await panel.getByText('after', { exact: true }).waitFor();
     await put('a.acme.v1', 'under your eyes');

@@ -40,7 +40,9 @@ browserTest('history', (get) => {
     await write('zero');
     await signIn();
     await page.goto(`${origin}/namespaces/acme`);
-    await row(page).getByText('text/plain').click();
+    await row(page)
+      .getByText(/^text · /)
+      .click();
     const panel = page.getByRole('dialog', { name: KEY });
     await panel.getByRole('tab', { name: 'History' }).click();
     await panel.getByText('acme keeps no history').waitFor();
@@ -75,7 +77,9 @@ browserTest('history', (get) => {
     await write('{"on":false,"id":12345678901234567890}', 'application/json');
     await write('<img src=x onerror=alert(1)>\nlast', 'text/html');
     await page.goto(`${origin}/namespaces/acme`);
-    await row(page).getByText('text/html').click();
+    await row(page)
+      .getByText(/^html · /)
+      .click();
     const panel = page.getByRole('dialog', { name: KEY });
     await panel.getByRole('tab', { name: 'History' }).click();
     const first = version(panel, 1);
@@ -120,7 +124,9 @@ browserTest('history', (get) => {
     });
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: /^Undo: greeting.acme.v1 has/ }).click();
-    await row(page).getByText('text/html').click();
+    await row(page)
+      .getByText(/^html · /)
+      .click();
     await panel.getByRole('tab', { name: 'History' }).click();
     await version(panel, 6).getByText('present value').waitFor();
     assert.equal((await stored())[0]?.content_type, 'text/html');

@@ -52,7 +52,7 @@ browserTest('wide', (get) => {
     await page.setViewportSize({ width: 3840, height: 2160 });
     await page.goto(`${origin}/records`);
     const table = page.getByRole('table', { name: 'Records' });
-    await page.getByRole('rowheader', { name: 'item-30.flags.acme.v1' }).waitFor();
+    await page.getByRole('rowheader', { name: 'item-120.flags.acme.v1' }).waitFor();
     const nav = (await page.getByRole('navigation', { name: 'Main' }).boundingBox())!;
     const main = (await page.getByRole('main').boundingBox())!;
     const right = 3840 - (main.x + main.width);

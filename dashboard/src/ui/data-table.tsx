@@ -14,6 +14,16 @@ export interface Column<Row> {
   readonly width?: string;
   /** Numbers stand at the end. */
   readonly align?: 'end';
+  /** Its head sorts. */
+  readonly isSortable?: true;
+  /** A double click on its cells edits them; one click opens the row a moment later. */
+  readonly isEditable?: true;
+}
+
+export interface SortedBy {
+  /** Of the column. */
+  readonly id: string;
+  readonly isDescending: boolean;
 }
 
 export interface DataTableProps<Row> {
@@ -31,6 +41,13 @@ export interface DataTableProps<Row> {
   /** Keys of selected rows; with `onSelect` each row has a checkbox. */
   readonly selected?: ReadonlySet<string>;
   readonly onSelect?: (selected: ReadonlySet<string>) => void;
+  /** The order of the rows, and a click on the head of a column. */
+  readonly sorted?: SortedBy;
+  readonly onSort?: (id: string) => void;
+  /** A double click on a cell of an editable column. */
+  readonly onEdit?: (row: Row) => void;
+  /** On a narrow screen each row is a card of two lines, which the style sheet lays out by the columns' ids. */
+  readonly hasCards?: true;
   /** A click on a row, or Enter. */
   readonly onOpen?: (row: Row) => void;
   /** The row under the keyboard changed. */
@@ -43,8 +60,10 @@ export interface DataTableProps<Row> {
   readonly visibleRows?: number;
 }
 
-/** Rems; the style sheet has the same in `--row`. */
+/** Rems, until the style sheet is asked for `--row`. */
 const ROW_REMS = 2.5;
+/** Milliseconds in which a second click makes it a double one. */
+const DOUBLE_MS = 250;
 /** Rows before the end at which the next page is asked for. */
 const AHEAD = 30;
 /** Elements in a row that take clicks for themselves. */
@@ -62,10 +81,14 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     until: Math.min(rows.length, (visibleRows ?? 15) + 9),
   });
   const [current, setCurrent] = useState(-1);
-  const rowHeight = ROW_REMS * rem();
+  const [rowHeight, setRowHeight] = useState(ROW_REMS * rem());
+  const anchor = useRef(-1);
+  const opening = useRef<ReturnType<typeof setTimeout> | null>(null);
   const measure = (): void => {
     const element = body.current;
     if (element === null) return;
+    const rowHeight = heightOfRow(element);
+    setRowHeight(rowHeight);
     const { scrollTop: top, clientHeight: height } = element;
     const next = rowWindow({ top, height, rowHeight, rows: rows.length });
     setShown((before) => (before.from === next.from && before.until === next.until ? before : next));
@@ -95,10 +118,15 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     measure();
     requestAnimationFrame(() => element.querySelector<HTMLElement>(`[aria-rowindex="${at + 2}"]`)?.focus());
   };
-  const toggle = (row: Row | undefined): void => {
+  const toggle = (at: number, isRange = false): void => {
+    const row = rows[at];
     if (row === undefined || onSelect === undefined) return;
     const next = new Set(selected);
-    if (!next.delete(rowKey(row))) next.add(rowKey(row));
+    const from = anchor.current;
+    anchor.current = at;
+    if (isRange && from >= 0 && from < rows.length) {
+      for (const one of rows.slice(Math.min(from, at), Math.max(from, at) + 1)) next.add(rowKey(one));
+    } else if (!next.delete(rowKey(row))) next.add(rowKey(row));
     onSelect(next);
   };
   const open = (row: Row | undefined): void => {
@@ -107,7 +135,8 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const acts = {
     next: () => goTo(current + 1),
     previous: () => goTo(current - 1),
-    select: () => toggle(rows[current]),
+    select: () => toggle(current),
+    selectRange: () => toggle(current, true),
   };
   useRowShortcuts(acts);
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -124,7 +153,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     }[event.key];
     if (to !== undefined) goTo(to);
     else if (event.key === 'Enter') open(rows[current]);
-    else if (event.key === ' ' && onSelect !== undefined) toggle(rows[current]);
+    else if (event.key === ' ' && onSelect !== undefined) toggle(current, event.shiftKey);
     else return;
     event.preventDefault();
   };
@@ -137,11 +166,12 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   // Every row is a grid of its own: all must be equally wide, else their columns do not stand below each other.
   const least = `calc(${widths.map((width) => /^minmax\(([^,]+)/.exec(width)?.[1] ?? width).join(' + ')})`;
   const areAllSelected = rows.length > 0 && rows.every((row) => selected?.has(rowKey(row)));
+  const isPart = areAllSelected && onEnd !== undefined;
   return (
     <div
       ref={body}
       role="table"
-      class={`data-table ${visibleRows === undefined ? 'tall' : ''}`}
+      class={`data-table ${visibleRows === undefined ? 'tall' : ''} ${props.hasCards === true ? 'has-cards' : ''}`}
       aria-label={props.label}
       aria-rowcount={props.total === -1 ? -1 : (props.total ?? rows.length) + 1}
       tabIndex={0}
@@ -156,14 +186,27 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
               <input
                 type="checkbox"
                 aria-label={t('ui.selectAll')}
-                checked={areAllSelected}
+                checked={areAllSelected && !isPart}
+                indeterminate={isPart}
                 onChange={() => onSelect(new Set(areAllSelected ? [] : rows.map(rowKey)))}
               />
             </div>
           )}
           {columns.map((column) => (
-            <div key={column.id} role="columnheader" class={`cell ${column.align ?? ''}`}>
-              {column.head}
+            <div
+              key={column.id}
+              role="columnheader"
+              class={`cell ${column.align ?? ''} of-${column.id}`}
+              aria-sort={sortOf(column, props.sorted)}
+            >
+              {column.isSortable === true ? (
+                <button type="button" class="sort" onClick={() => props.onSort?.(column.id)}>
+                  {column.head}
+                  <span aria-hidden="true">{ARROWS[sortOf(column, props.sorted) ?? 'none']}</span>
+                </button>
+              ) : (
+                column.head
+              )}
             </div>
           ))}
           {props.actions === undefined ? null : (
@@ -190,11 +233,17 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
               tabIndex={at === current ? 0 : -1}
               class={`table-row ${at === current ? 'current' : ''} ${selected?.has(rowKey(row)) ? 'selected' : ''}`}
               onFocus={() => {
-                if (at !== current) setCurrent(at);
+                if (at === current) return;
+                setCurrent(at);
+                props.onCurrent?.(row);
               }}
               onClick={(event) => {
-                if (onOpen === undefined || (event.target as Element).closest(INTERACTIVE) !== null) return;
-                onOpen(row);
+                const target = event.target as Element;
+                if (target.closest(INTERACTIVE) !== null) return;
+                if (opening.current !== null) clearTimeout(opening.current);
+                if (props.onEdit === undefined || target.closest('[data-editable]') === null) onOpen?.(row);
+                else if (event.detail > 1) props.onEdit(row);
+                else opening.current = setTimeout(() => onOpen?.(row), DOUBLE_MS);
               }}
             >
               {onSelect === undefined ? null : (
@@ -203,7 +252,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
                     type="checkbox"
                     aria-label={t('ui.selectRow', { row: (props.rowName ?? rowKey)(row) })}
                     checked={selected?.has(rowKey(row)) ?? false}
-                    onChange={() => toggle(row)}
+                    onClick={(event) => toggle(at, event.shiftKey)}
                   />
                 </div>
               )}
@@ -211,7 +260,8 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
                 <div
                   key={column.id}
                   role={column.isRowHeader ? 'rowheader' : 'cell'}
-                  class={`cell ${column.align ?? ''}`}
+                  class={`cell ${column.align ?? ''} of-${column.id}`}
+                  data-editable={column.isEditable}
                 >
                   {column.cell(row)}
                 </div>
@@ -229,6 +279,23 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   );
 }
 
+const ARROWS = { ascending: ' ↑', descending: ' ↓', none: '' } as const;
+
+function sortOf<Row>(
+  { id, isSortable }: Column<Row>,
+  sorted: SortedBy | undefined,
+): keyof typeof ARROWS | undefined {
+  if (isSortable !== true) return undefined;
+  if (sorted?.id !== id) return 'none';
+  return sorted.isDescending ? 'descending' : 'ascending';
+}
+
+/** Pixels: a narrow screen may have higher rows. */
+function heightOfRow(table: HTMLElement): number {
+  const rems = Number.parseFloat(getComputedStyle(table).getPropertyValue('--row'));
+  return (Number.isNaN(rems) ? ROW_REMS : rems) * rem();
+}
+
 /** Pixels. */
 function rem(): number {
   return Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
@@ -238,6 +305,7 @@ interface RowActs {
   readonly next: () => void;
   readonly previous: () => void;
   readonly select: () => void;
+  readonly selectRange: () => void;
 }
 
 /** `j`, `k` and `x` also work while the focus is outside of the table. */
@@ -248,6 +316,7 @@ function useRowShortcuts(acts: RowActs): void {
     { keys: 'j', text: 'shortcuts.next', run: () => latest.current.next() },
     { keys: 'k', text: 'shortcuts.previous', run: () => latest.current.previous() },
     { keys: 'x', text: 'shortcuts.select', run: () => latest.current.select() },
+    { keys: 'X', text: 'shortcuts.selectRange', run: () => latest.current.selectRange() },
   ]);
   useShortcuts(shortcuts.current);
 }

@@ -8,12 +8,16 @@ export interface SearchBoxProps {
   readonly onSearch: (value: string) => void;
   /** Accessible name and placeholder. Default `Search`. */
   readonly label?: string;
+  /** Default: the name. */
+  readonly placeholder?: string;
+  /** Called with each letter. */
+  readonly onType?: (typed: string) => void;
 }
 
 const PAUSE_MS = 200;
 
 /** A search box. `/` moves the focus into it. */
-export function SearchBox({ value, onSearch, label = t('ui.search') }: SearchBoxProps) {
+export function SearchBox({ value, onSearch, label = t('ui.search'), ...props }: SearchBoxProps) {
   const [typed, setTyped] = useState(value);
   const input = useRef<HTMLInputElement>(null);
   const latest = useRef(onSearch);
@@ -35,11 +39,14 @@ export function SearchBox({ value, onSearch, label = t('ui.search') }: SearchBox
       type="search"
       class="search-box"
       aria-label={label}
-      placeholder={label}
+      placeholder={props.placeholder ?? label}
       autoComplete="off"
       spellcheck={false}
       value={typed}
-      onInput={(event) => setTyped(event.currentTarget.value)}
+      onInput={(event) => {
+        setTyped(event.currentTarget.value);
+        props.onType?.(event.currentTarget.value);
+      }}
       onKeyDown={(event) => {
         if (event.key === 'Enter') onSearch(typed);
       }}

@@ -13,13 +13,16 @@ export interface ArrivalLineProps {
   readonly meta: Meta;
   /** Undefined: it is not known, so nobody can ask. */
   readonly namespace: NamespaceResource | undefined;
+  /** It is shown elsewhere, and only read out here. */
+  readonly isHidden: boolean;
+  readonly onArrival: (arrival: Arrival) => void;
 }
 
 /** Where is my write: `written 12 ms · in the view 31 ms · answered 38 ms`. Give it a key for each write. */
-export function ArrivalLine({ saved, meta, namespace }: ArrivalLineProps) {
+export function ArrivalLine({ saved, meta, namespace, isHidden, onArrival }: ArrivalLineProps) {
   const [arrival, setArrival] = useState<Arrival | null>(null);
-  const latest = useRef({ namespace });
-  latest.current = { namespace };
+  const latest = useRef({ namespace, onArrival });
+  latest.current = { namespace, onArrival };
   useEffect(() => {
     const ending = new AbortController();
     watch(saved, meta, latest.current.namespace, ending.signal, setArrival).catch(() => {
@@ -27,9 +30,12 @@ export function ArrivalLine({ saved, meta, namespace }: ArrivalLineProps) {
     });
     return () => ending.abort();
   }, [saved]);
+  useEffect(() => {
+    if (arrival !== null) latest.current.onArrival(arrival);
+  }, [arrival]);
   if (arrival === null) return null;
   return (
-    <p class="note arrival" role="status">
+    <p class={isHidden ? 'hidden' : 'note arrival'} role="status">
       <span class="code">{saved.record.key}</span> {arrivalParts(arrival).join(' · ')} <Explain of="node" />
     </p>
   );

@@ -10,16 +10,17 @@ export async function* readSelected(
   api: Pick<Uqrp, 'records'>,
   rows: readonly Pick<RecordRow, 'id' | 'key'>[],
   filter: RecordFilter,
+  signal?: AbortSignal,
 ): AsyncGenerator<RecordResource, void, undefined> {
   if (rows.length <= SINGLY) {
     for (const { key } of rows) {
-      const record = await api.records.find(key);
+      const record = await api.records.find(key, { signal });
       if (record !== null) yield record;
     }
     return;
   }
   const wanted = new Set(rows.map(({ id }) => id));
-  for await (const record of api.records.list(filter, { limit: PAGE })) {
+  for await (const record of api.records.list(filter, { limit: PAGE, signal })) {
     if (wanted.delete(record.id)) yield record;
     if (wanted.size === 0) return;
   }

@@ -6,6 +6,8 @@ import { Time } from '../../ui/time.tsx';
 import type { LiveMarks, MarkKind } from './live-marks.ts';
 import type { RecordRow } from './record-pages.ts';
 import { keyParts } from './record-rules.ts';
+import { typeWord } from './record-value.ts';
+import { type InPlace, ValueCell } from './value-cell.tsx';
 
 /** The key with its params dimmed and its resource bold. */
 function Key({ of }: { readonly of: string }) {
@@ -25,14 +27,18 @@ export const MARK_TONES = {
   expired: 'bad',
 } as const satisfies Record<MarkKind, string>;
 
-/** @param marks of what others have changed since the page was opened */
-export function recordColumns(marks: LiveMarks): readonly Column<RecordRow>[] {
+/**
+ * @param marks of what others have changed since the page was opened
+ * @param inPlace the value that is changed in its place
+ */
+export function recordColumns(marks: LiveMarks, inPlace: InPlace | null): readonly Column<RecordRow>[] {
   return [
     {
       id: 'key',
       head: t('records.key'),
       isRowHeader: true,
-      width: 'minmax(14rem, 3fr)',
+      isSortable: true,
+      width: 'minmax(15rem, 4fr)',
       cell: ({ key }) => {
         const kind = marks.get(key)?.kind;
         if (kind === undefined) return <Key of={key} />;
@@ -43,29 +49,40 @@ export function recordColumns(marks: LiveMarks): readonly Column<RecordRow>[] {
         );
       },
     },
+    {
+      id: 'value',
+      head: t('records.value'),
+      isEditable: true,
+      width: 'minmax(13rem, 5fr)',
+      cell: (row) => <ValueCell row={row} inPlace={inPlace?.id === row.id ? inPlace : null} />,
+    },
     ...OTHER_COLUMNS,
   ];
 }
 
 const OTHER_COLUMNS: readonly Column<RecordRow>[] = [
   {
-    id: 'type',
-    head: t('records.type'),
+    id: 'format',
+    head: t('records.format'),
     width: '9rem',
-    cell: ({ type }) => <span title={type}>{type}</span>,
+    cell: ({ type, octets, ttl }) => (
+      <span title={t('records.formatTitle', { type, octets: bytes(octets), ttl: count(ttl) })}>
+        <Badge text={`${typeWord(type)} · ${bytes(octets)}`} />
+      </span>
+    ),
   },
-  { id: 'size', head: t('records.size'), align: 'end', width: '6.5rem', cell: ({ octets }) => bytes(octets) },
-  { id: 'ttl', head: t('records.ttlHead'), align: 'end', width: '5.5rem', cell: ({ ttl }) => count(ttl) },
   {
     id: 'expires',
     head: t('records.expires'),
     width: '7rem',
-    cell: ({ expiresAt }) => (expiresAt === null ? t('records.never') : <Time at={expiresAt} />),
+    cell: ({ expiresAt }) =>
+      expiresAt === null ? <span class="dim">{t('records.never')}</span> : <Time at={expiresAt} />,
   },
   {
     id: 'updated',
     head: t('records.updated'),
-    width: '7rem',
+    isSortable: true,
+    width: '8rem',
     cell: ({ updatedAt }) => <Time at={updatedAt} />,
   },
 ];

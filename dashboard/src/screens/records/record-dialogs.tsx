@@ -130,9 +130,11 @@ export interface EditRecordDialogProps extends CommonProps {
   readonly record: TaggedRecord;
   /** Somebody else has changed it since. */
   readonly isChanged: boolean;
+  /** What was typed elsewhere, and what it conflicts with. */
+  readonly conflict?: Conflict;
 }
 
-interface Conflict {
+export interface Conflict {
   readonly mine: Editable;
   readonly theirs: TaggedRecord;
 }
@@ -142,7 +144,7 @@ export function EditRecordDialog(props: EditRecordDialogProps) {
   const { meta, namespaces, record, isChanged, onSaved, onClose } = props;
   const [initial] = useState(() => draftOf({ ...editable(record), key: record.key }));
   const [base, setBase] = useState(record);
-  const [conflict, setConflict] = useState<Conflict | null>(null);
+  const [conflict, setConflict] = useState<Conflict | null>(props.conflict ?? null);
   const save = async (seen: TaggedRecord, mine: Editable): Promise<unknown> => {
     const result = await saveEdit(seen, mine);
     if (result.kind === 'conflict') {

@@ -11,7 +11,7 @@ describe('filters of records', () => {
     assert.equal(filterCount(texts), 4);
     assert.deepEqual(recordFilter(texts), {
       namespace: 'acme',
-      key_prefix: 'eu.config',
+      q: 'eu.config',
       ttl_min: 60,
       created_after: '2026-01-01T00:00:00.000Z',
     });
@@ -27,13 +27,18 @@ describe('filters of records', () => {
         !isGoodFilter('before', 'soon'),
     );
     assert.ok(isGoodFilter('ttlMax', '2147483647') && isGoodFilter('after', ''));
+    const search = filterTexts(new URLSearchParams('search=a_b'));
+    assert.deepEqual([recordFilter(search), isGoodFilter('search', 'a_b')], [{}, false]);
   });
 
   it('tell whether a new record belongs into the list', () => {
     const keeps = (filter: object): boolean => keepsKey(filter, 'eu.config.acme.v1', 'acme', 'config');
-    assert.ok(keeps({}) && keeps({ namespace: 'ACME', resource: 'config', key_prefix: 'eu.' }));
     assert.ok(
-      !keeps({ namespace: 'other' }) && !keeps({ resource: 'flags' }) && !keeps({ key_prefix: 'us' }),
+      keeps({}) &&
+        keeps({ namespace: 'ACME', resource: 'config', q: 'eu.' }) &&
+        keeps({ q: 'config' }) &&
+        keeps({ q: 'acme' }),
     );
+    assert.ok(!keeps({ namespace: 'other' }) && !keeps({ resource: 'flags' }) && !keeps({ q: 'us' }));
   });
 });

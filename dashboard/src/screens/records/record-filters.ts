@@ -25,6 +25,8 @@ export const FILTER_NAMES: Readonly<Record<keyof FilterTexts, string>> = {
 };
 
 const FIELDS = Object.keys(FILTER_NAMES) as (keyof FilterTexts)[];
+/** What a key, a resource or a namespace can have: the API refuses everything else. */
+const SEARCH = /^[A-Za-z0-9.-]{0,253}$/;
 const TTL_MAX = 2_147_483_647;
 
 export function filterTexts(query: URLSearchParams): FilterTexts {
@@ -35,6 +37,7 @@ export function filterTexts(query: URLSearchParams): FilterTexts {
 export function isGoodFilter(field: keyof FilterTexts, text: string): boolean {
   if (text === '') return true;
   if (field === 'ttlMin' || field === 'ttlMax') return /^[0-9]{1,10}$/.test(text) && Number(text) <= TTL_MAX;
+  if (field === 'search') return SEARCH.test(text.trim());
   return field === 'after' || field === 'before' ? !Number.isNaN(Date.parse(text)) : true;
 }
 
@@ -49,7 +52,7 @@ export function recordFilter(texts: FilterTexts): RecordFilter {
   const filter = {
     namespace: good('namespace'),
     resource: good('resource'),
-    key_prefix: texts.search === '' ? undefined : foldCase(texts.search.trim()),
+    q: searchOf(texts),
     ttl_min: numberOf(good('ttlMin')),
     ttl_max: numberOf(good('ttlMax')),
     created_after: timeOf(good('after')),
@@ -58,6 +61,25 @@ export function recordFilter(texts: FilterTexts): RecordFilter {
   return Object.fromEntries(
     Object.entries(filter).filter(([, value]) => value !== undefined),
   ) as RecordFilter;
+}
+
+type Sort = NonNullable<RecordFilter['sort']>;
+const SORTS: readonly Sort[] = ['key', '-key', 'updated_at', '-updated_at'];
+
+/** The order in the address. */
+export function orderOf(query: URLSearchParams): Sort {
+  return SORTS.find((sort) => sort === query.get('sort')) ?? 'key';
+}
+
+/** The order after a click on the head of a column. Keys begin at the first, changes at the last. */
+export function sortOnClick(now: Sort, column: string): Sort {
+  if (column === 'key') return now === 'key' ? '-key' : 'key';
+  return now === '-updated_at' ? 'updated_at' : '-updated_at';
+}
+
+function searchOf({ search }: FilterTexts): string | undefined {
+  const typed = foldCase(search.trim());
+  return typed !== '' && SEARCH.test(typed) ? typed : undefined;
 }
 
 /** How many filters are on. */
@@ -70,6 +92,6 @@ export function keepsKey(filter: RecordFilter, key: string, namespace: string, r
   return (
     (filter.namespace === undefined || foldCase(filter.namespace) === namespace) &&
     (filter.resource === undefined || foldCase(filter.resource) === resource) &&
-    (filter.key_prefix === undefined || key.startsWith(filter.key_prefix))
+    (filter.q === undefined || key.startsWith(filter.q) || filter.q === resource || filter.q === namespace)
   );
 }

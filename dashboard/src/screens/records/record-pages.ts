@@ -1,18 +1,20 @@
 /** The list of records: pages that are read as the table needs them, and what this page has written since. */
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { RecordFilter, RecordResource } from '../../../../sdk/src/uqrp-sdk.ts';
+import type { RecordPage as ListedPage, RecordFilter, RecordResource } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
 import { invalidate, useResource } from '../../data/resource.ts';
 import { retryAt } from '../../data/retry.ts';
 import { base64Octets } from './record-rules.ts';
+import { previewOf, type ValuePreview } from './record-value.ts';
 
-/** A row without its data: 50,000 of them are kept. */
+/** A row, with the beginning of its data alone: 50,000 of them are kept. */
 export interface RecordRow {
   readonly id: string;
   readonly key: string;
   readonly namespace: string;
   readonly resource: string;
   readonly type: string;
+  readonly value: ValuePreview;
   readonly octets: number;
   readonly ttl: number;
   readonly expiresAt: string | null;
@@ -30,6 +32,7 @@ export function rowOfRecord(record: RecordResource): RecordRow {
     namespace: record.namespace,
     resource: record.resource,
     type: record.content_type,
+    value: previewOf(record.data ?? '', record.content_type),
     octets: base64Octets(record.data ?? ''),
     ttl: record.ttl_seconds,
     expiresAt: record.expires_at,
@@ -40,10 +43,12 @@ export function rowOfRecord(record: RecordResource): RecordRow {
 interface PageOfRows {
   readonly rows: readonly RecordRow[];
   readonly next: string | null;
+  /** What the search was found to be. */
+  readonly matchedBy: ListedPage['matchedBy'];
 }
 
 /** Pages after the first, of one filter and of one end of the first page. */
-interface Tail extends PageOfRows {
+interface Tail extends Omit<PageOfRows, 'matchedBy'> {
   readonly after: string;
 }
 
@@ -62,6 +67,8 @@ export interface RecordPages {
   /** Whether the rows are all there are. */
   readonly isWhole: boolean;
   readonly isReadingMore: boolean;
+  /** What the search was found to be; null: nothing, or there is none. */
+  readonly matchedBy: ListedPage['matchedBy'];
   /** Reads the next page, unless it is being read. */
   readonly more: (() => void) | undefined;
   readonly again: () => void;
@@ -75,12 +82,14 @@ export interface RecordPages {
   readonly noteDeleted: (ids: Iterable<string>) => void;
 }
 
-export function useRecordPages(filter: RecordFilter): RecordPages {
+/** @param filter null: nothing can match what is typed */
+export function useRecordPages(filter: RecordFilter | null): RecordPages {
   const key = `records ${JSON.stringify(filter)}`;
   const read = useCallback(
     async (cursor: string | null, limit: number, signal: AbortSignal): Promise<PageOfRows> => {
-      const { items, next } = await api.records.list(filter, { limit, signal }).page(cursor);
-      return { rows: items.map(rowOfRecord), next };
+      if (filter === null) return { rows: [], next: null, matchedBy: null };
+      const { items, next, matchedBy } = await api.records.list(filter ?? {}, { limit, signal }).page(cursor);
+      return { rows: items.map(rowOfRecord), next, matchedBy };
     },
     [key],
   );
@@ -167,6 +176,7 @@ export function useRecordPages(filter: RecordFilter): RecordPages {
     rows,
     isWhole: first.state === 'ready' && next === null,
     isReadingMore,
+    matchedBy: first.value?.matchedBy ?? null,
     more: next === null || first.state !== 'ready' ? undefined : more,
     again: first.again,
     readAgain,

@@ -1,5 +1,10 @@
-import { useState } from 'preact/hooks';
-import type { Meta, NamespaceResource, TaggedRecord } from '../../../../sdk/src/uqrp-sdk.ts';
+import { useEffect, useState } from 'preact/hooks';
+import {
+  ApiError,
+  type Meta,
+  type NamespaceResource,
+  type TaggedRecord,
+} from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
 import { useResource } from '../../data/resource.ts';
 import { time } from '../../format/format.ts';
@@ -11,7 +16,6 @@ import { ErrorNote } from '../../ui/error-note.tsx';
 import { Loading } from '../../ui/loading.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { HistoryView } from '../history/history-view.tsx';
-import { DeliveriesView } from './deliveries-view.tsx';
 import { DnsView } from './dns-view.tsx';
 import { useSeldom } from './live-line.tsx';
 import type { LiveMarks } from './live-marks.ts';
@@ -20,9 +24,8 @@ import { recordSnippets } from './record-snippets.ts';
 
 const TABS = [
   { id: 'data', text: t('records.data') },
-  { id: 'history', text: t('history.title') },
   { id: 'dns', text: t('records.asDns') },
-  { id: 'deliveries', text: t('records.deliveries') },
+  { id: 'history', text: t('history.title') },
 ] as const;
 
 export interface RecordPanelProps {
@@ -33,6 +36,8 @@ export interface RecordPanelProps {
   readonly marks: LiveMarks;
   readonly onEdit: (record: TaggedRecord) => void;
   readonly onDelete: (record: TaggedRecord) => void;
+  /** It is not there any more. */
+  readonly onGone: () => void;
   /** @param key undefined: it was never read */
   readonly onClose: (key: string | undefined) => void;
 }
@@ -42,7 +47,11 @@ export function RecordPanel(props: RecordPanelProps) {
   const { id, meta, namespaces, marks, onEdit, onDelete, onClose } = props;
   const record = useResource(`record ${id}`, (signal) => api.records.get(id, { signal }));
   const [tab, setTab] = useState<string>('data');
-  const { value } = record;
+  const { value, error } = record;
+  const isGone = error instanceof ApiError && error.status === 404;
+  useEffect(() => {
+    if (isGone) props.onGone();
+  }, [isGone]);
   const mark = value === undefined ? undefined : marks.get(value.key);
   const seen = useSeldom(mark === undefined ? '' : t(`records.seen_${mark.kind}`, { time: time(mark.at) }));
   const namespace = namespaces.find(({ name }) => name === value?.namespace);
@@ -70,7 +79,6 @@ export function RecordPanel(props: RecordPanelProps) {
               <HistoryView namespace={namespace} of={value.key} record={value} />
             ) : null}
             {tab === 'dns' ? <DnsView record={value} namespace={namespace} meta={meta} /> : null}
-            {tab === 'deliveries' ? <DeliveriesView record={value} /> : null}
           </Tabs>
         </>
       )}

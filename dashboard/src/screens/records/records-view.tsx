@@ -1,44 +1,60 @@
-import type { ComponentChildren } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
-import type { NamespaceResource, RecordResource, TaggedRecord } from '../../../../sdk/src/uqrp-sdk.ts';
+import { ApiError, type TaggedRecord } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
 import { useMeta } from '../../app/meta.ts';
 import { place, setQuery } from '../../app/router.ts';
 import { type Shortcut, useShortcuts } from '../../app/shortcuts.ts';
-import { invalidate } from '../../data/resource.ts';
+import { invalidate, useResource } from '../../data/resource.ts';
 import { count } from '../../format/format.ts';
-import { t, tn } from '../../text/text.ts';
+import { t } from '../../text/text.ts';
 import { Button } from '../../ui/button.tsx';
-import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { copyText } from '../../ui/copy-button.tsx';
 import { DataTable } from '../../ui/data-table.tsx';
-import { EmptyState } from '../../ui/empty-state.tsx';
 import { ErrorNote } from '../../ui/error-note.tsx';
-import { Checkbox } from '../../ui/field.tsx';
+import { CopyIcon, DeleteIcon, EditIcon, Icon, PlusIcon, RefreshIcon, UploadIcon } from '../../ui/icon.tsx';
 import { Loading } from '../../ui/loading.tsx';
+import { Menu } from '../../ui/menu.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { HistoryPanel } from '../history/history-panel.tsx';
 import { useNamespaces } from '../namespaces/use-namespaces.ts';
+import type { Arrival } from './arrival.ts';
 import { ArrivalLine } from './arrival-line.tsx';
-import { deleteRecord } from './deletion.ts';
+import { DeleteDialog } from './delete-dialog.tsx';
 import { ExportButton } from './export-button.tsx';
-import { FilterBar } from './filter-bar.tsx';
+import { countText, FilterBar, MoreFilters, matchCount } from './filter-bar.tsx';
 import { LiveLine } from './live-line.tsx';
+import { NoRecords } from './no-records.tsx';
 import { recordColumns } from './record-columns.tsx';
-import { EditRecordDialog, NewRecordDialog } from './record-dialogs.tsx';
-import { FILTER_NAMES, filterCount, filterTexts, keepsKey, recordFilter } from './record-filters.ts';
+import { type Conflict, EditRecordDialog, NewRecordDialog } from './record-dialogs.tsx';
+import {
+  FILTER_NAMES,
+  filterCount,
+  filterTexts,
+  isGoodFilter,
+  keepsKey,
+  orderOf,
+  recordFilter,
+  sortOnClick,
+} from './record-filters.ts';
 import { type RecordRow, useRecordPages } from './record-pages.ts';
 import { RecordPanel } from './record-panel.tsx';
 import { keyParts } from './record-rules.ts';
+import { recordSnippets } from './record-snippets.ts';
 import type { Saved } from './save-record.ts';
 import { SelectionBar } from './selection-bar.tsx';
+import { lineOf, useInPlace } from './use-in-place.ts';
 import { useLiveRecords } from './use-live-records.ts';
+import { useSelection } from './use-selection.ts';
 
 export interface RecordsViewProps {
   /** Only the records of this namespace; null: of all. */
   readonly namespace: string | null;
 }
 
-type Doomed = Pick<RecordRow, 'id' | 'key'>;
+interface Edited {
+  readonly record: TaggedRecord;
+  readonly conflict?: Conflict;
+}
 
 /** The table of records with everything that can be done to them. */
 export function RecordsView({ namespace }: RecordsViewProps) {
@@ -46,40 +62,81 @@ export function RecordsView({ namespace }: RecordsViewProps) {
   const namespaces = useNamespaces();
   const { query } = place.value;
   const texts = { ...filterTexts(query), ...(namespace !== null && { namespace }) };
-  const filter = recordFilter(texts);
-  const pages = useRecordPages(filter);
+  const sort = orderOf(query);
+  const filter = { ...recordFilter(texts), sort };
+  const canMatch = isGoodFilter('search', texts.search);
+  const pages = useRecordPages(canMatch ? filter : null);
   const { marks, forget } = useLiveRecords(filter.namespace ?? null, filter, pages);
-  const columns = useMemo(() => recordColumns(marks), [marks]);
+  const facets = useResource(`records facets ${filter.namespace ?? ''}`, (signal) =>
+    api.records.facets({ namespace: filter.namespace }, { signal }),
+  ).value;
   const [isCreating, setCreating] = useState(false);
-  const [edited, setEdited] = useState<TaggedRecord | null>(null);
-  const [doomed, setDoomed] = useState<Doomed | null>(null);
+  const [edited, setEdited] = useState<Edited | null>(null);
+  const [doomed, setDoomed] = useState<Pick<RecordRow, 'id' | 'key'> | null>(null);
   const [saved, setSaved] = useState<Saved | null>(null);
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const [arrival, setArrival] = useState<{ readonly id: string; readonly now: Arrival } | null>(null);
+  const selection = useSelection(JSON.stringify(texts));
   const current = useRef<RecordRow | null>(null);
-
-  const names = useMemo(() => (namespaces.value ?? []).map(({ name }) => name), [namespaces.value]);
-  const startEdit = async (id: string): Promise<void> => {
-    try {
-      setEdited(await api.records.get(id));
-    } catch (error) {
-      toast(error instanceof Error ? error.message : String(error), { isError: true });
-    }
-  };
-  const acts = useRef({ create: () => setCreating(true), edit: () => undefined as unknown });
-  acts.current.edit = () => (current.current === null ? undefined : startEdit(current.current.id));
-  const shortcuts = useRef<Shortcut[]>([
-    { keys: 'c', text: 'records.new', run: () => acts.current.create() },
-    { keys: 'e', text: 'records.edit', run: () => void acts.current.edit() },
-  ]);
-  useShortcuts(shortcuts.current);
-
   const onSaved = (done: Saved): void => {
     setCreating(false);
     setEdited(null);
+    setArrival(null);
     setSaved(done);
     const { record } = done;
     invalidate(`record ${record.id}`);
     if (keepsKey(filter, record.key, record.namespace, record.resource)) pages.noteWritten(record);
+  };
+  const { inPlace, start, end } = useInPlace(arrival, {
+    onSaved,
+    onConflict: (record, mine, theirs) => setEdited({ record, conflict: { mine, theirs } }),
+  });
+  const columns = useMemo(() => recordColumns(marks, inPlace), [marks, inPlace]);
+  const names = useMemo(() => (namespaces.value ?? []).map(({ name }) => name), [namespaces.value]);
+  const drop = (id: string): void => {
+    pages.noteDeleted([id]);
+    selection.drop(new Set([id]));
+    if (query.get('record') === id) setQuery({ record: null });
+  };
+  const startEdit = async (row: RecordRow, isInPlace: boolean): Promise<void> => {
+    const reading = api.records.get(row.id);
+    try {
+      const known = isInPlace ? row.value.line : null;
+      if (known !== null) start(row.id, known, reading);
+      const record = await reading;
+      const line = isInPlace ? lineOf(record) : null;
+      if (known === null && line !== null) start(row.id, line, reading);
+      if (line !== null) return;
+      end();
+      setEdited({ record });
+    } catch (error) {
+      end();
+      const isGone = error instanceof ApiError && error.status === 404;
+      if (isGone) drop(row.id);
+      toast(isGone ? t('records.isGone', { key: row.key }) : String(error), { isError: true });
+    }
+  };
+  const editCurrent = (isInPlace: boolean): void => {
+    if (current.current !== null) void startEdit(current.current, isInPlace);
+  };
+  const acts = useRef({ create: () => setCreating(true), edit: editCurrent });
+  acts.current.edit = editCurrent;
+  const shortcuts = useRef<Shortcut[]>([
+    { keys: 'c', text: 'records.new', run: () => acts.current.create() },
+    { keys: 'e', text: 'records.editValue', run: () => acts.current.edit(true) },
+    { keys: 'E', text: 'records.editForm', run: () => acts.current.edit(false) },
+  ]);
+  useShortcuts(shortcuts.current);
+
+  const isOpen = (name: string): boolean =>
+    namespaces.value?.find((one) => one.name === name)?.public_read === true;
+  const copyDig = async ({ key }: RecordRow): Promise<void> => {
+    const code = meta && recordSnippets(key, meta, location.origin, isOpen(keyParts(key).namespace))[0]?.code;
+    if (code !== undefined && (await copyText(code))) toast(t('records.digCopied', { key }));
+  };
+  const restart = (): void => {
+    forget();
+    invalidate('records facets');
+    pages.restart();
   };
   const filters = filterCount(texts) - (namespace === null ? 0 : 1);
   const clear = (): void =>
@@ -88,6 +145,7 @@ export function RecordsView({ namespace }: RecordsViewProps) {
   const history = query.get('history');
   const create = (
     <Button tone="primary" onClick={() => setCreating(true)} isDisabled={meta === undefined}>
+      <Icon of={PlusIcon} />
       {t('records.new')}
     </Button>
   );
@@ -96,46 +154,90 @@ export function RecordsView({ namespace }: RecordsViewProps) {
       class="button"
       href={`/records/import${texts.namespace === '' ? '' : `?namespace=${encodeURIComponent(texts.namespace)}`}`}
     >
+      <Icon of={UploadIcon} />
       {t('records.import')}
     </a>
   );
+  const own = namespaces.value?.filter(({ name }) => namespace === null || name === namespace);
+  const all = own?.reduce((sum, { records_count }) => sum + records_count, 0);
   const whole = namespaces.value?.find(({ name }) => name === texts.namespace);
   const isEmpty = pages.state === 'ready' && pages.rows.length === 0 && pages.isWhole;
-  const known = namespaces.value?.find(({ name }) => name === saved?.record.namespace);
+  const word = texts.search.trim();
+  const matched = pages.matchedBy === 'key_prefix' ? null : pages.matchedBy;
+  const found = matched === null ? texts : { ...texts, search: '', [matched]: word };
+  const matching = pages.isWhole ? pages.rows.length : matchCount(facets, found);
   return (
     <>
       {isEmpty && filters === 0 ? null : (
         <>
-          <FilterBar texts={texts} namespaces={names} isOneNamespace={namespace !== null} onClear={clear} />
-          <div class="actions">
+          <FilterBar
+            texts={texts}
+            namespaces={namespaces.value ?? []}
+            facets={facets}
+            isOneNamespace={namespace !== null}
+          >
             {create}
             {importLink}
-            {whole === undefined || filters > (namespace === null ? 1 : 0) ? null : (
-              <ExportButton of={whole} />
+            {selection.rows.length > 0 ? null : (
+              <ExportButton
+                whole={filters > (namespace === null ? 1 : 0) ? null : (whole ?? null)}
+                filter={filter}
+              />
             )}
+            <Button onClick={restart} isBusy={pages.state === 'loading'}>
+              <Icon of={RefreshIcon} />
+              {t('records.refresh')}
+            </Button>
+          </FilterBar>
+          <div class="actions list-line">
             {/* While others write, their line alone is read out. */}
-            <span class="dim" role={marks.size === 0 ? 'status' : undefined}>
-              {pages.state === 'ready' ? statusOf(pages, namespaces.value, texts.namespace, filters) : ''}
+            <span role={marks.size === 0 ? 'status' : undefined}>
+              {matched === null ? '' : `${t(`records.matched_${matched}`, { word })} `}
+              {pages.state === 'ready' ? countText(pages, facets, found, all) : ''}
             </span>
+            {pages.rows.length === 0 ? null : selection.read === null ? (
+              <Button tone="quiet" onClick={() => selection.selectAll(filter)}>
+                {t('records.selectAll')}
+                {matching === null ? null : (
+                  <span class="dim" aria-hidden="true">
+                    {count(matching)}
+                  </span>
+                )}
+              </Button>
+            ) : (
+              <>
+                <span role="status">{t('records.exporting', { loaded: count(selection.read) })}</span>
+                <Button onClick={selection.stop}>{t('records.stop')}</Button>
+              </>
+            )}
+            {filters === 0 ? null : (
+              <Button tone="quiet" onClick={clear}>
+                {t('records.clear')}
+              </Button>
+            )}
+            <MoreFilters
+              texts={texts}
+              namespaces={namespaces.value ?? []}
+              isOneNamespace={namespace !== null}
+            />
           </div>
         </>
       )}
       {metaError === undefined ? null : <ErrorNote error={metaError} again={metaAgain} />}
       {saved !== null && meta !== undefined ? (
-        <ArrivalLine saved={saved} meta={meta} namespace={known} />
+        <ArrivalLine
+          saved={saved}
+          meta={meta}
+          namespace={namespaces.value?.find(({ name }) => name === saved.record.namespace)}
+          isHidden={inPlace?.id === saved.record.id}
+          onArrival={(now) => setArrival({ id: saved.record.id, now })}
+        />
       ) : null}
-      <LiveLine
-        marks={marks}
-        onClear={() => forget()}
-        onRestart={() => {
-          forget();
-          pages.restart();
-        }}
-      />
+      <LiveLine marks={marks} onClear={() => forget()} onRestart={restart} />
       {pages.state === 'loading' ? <Loading /> : null}
       {pages.error === undefined ? null : <ErrorNote error={pages.error} again={pages.again} />}
       {isEmpty ? (
-        <Nothing namespace={texts.namespace} filters={filters} onClear={clear}>
+        <NoRecords texts={texts} filters={filters} onClear={clear}>
           {create}
           {namespaces.value?.length === 0 ? (
             <span>
@@ -144,23 +246,22 @@ export function RecordsView({ namespace }: RecordsViewProps) {
           ) : (
             importLink
           )}
-        </Nothing>
+        </NoRecords>
       ) : null}
       {/* Also where no row is left: what it is doing, and its undo, must not go with the rows. */}
-      {selected.size > 0 && meta !== undefined ? (
+      {selection.rows.length > 0 && meta !== undefined ? (
         <SelectionBar
-          ids={selected}
-          rows={pages.rows}
+          chosen={selection.rows}
           filter={filter}
           meta={meta}
           namespaces={namespaces.value ?? []}
           onDone={() => {
-            setSelected(new Set());
+            selection.clear();
             invalidate('records');
             invalidate('namespaces');
           }}
           onDeleted={pages.noteDeleted}
-          onClear={() => setSelected(new Set())}
+          onClear={selection.clear}
         />
       ) : null}
       {pages.rows.length > 0 ? (
@@ -172,20 +273,39 @@ export function RecordsView({ namespace }: RecordsViewProps) {
           rowName={rowName}
           total={pages.isWhole ? pages.rows.length : -1}
           onEnd={pages.more}
-          selected={selected}
-          onSelect={setSelected}
+          selected={selection.ids}
+          onSelect={(ids) => selection.set(ids, pages.rows)}
+          sorted={{ id: sort.endsWith('key') ? 'key' : 'updated', isDescending: sort.startsWith('-') }}
+          onSort={(id) => setQuery({ sort: sortOnClick(sort, id) })}
+          onEdit={(row) => void startEdit(row, true)}
           onCurrent={(row) => {
             current.current = row;
           }}
           onOpen={({ id }) => setQuery({ record: id }, {})}
+          hasCards
+          actionsWidth="0rem"
           actions={(row) => (
             <>
-              <Button tone="quiet" onClick={() => startEdit(row.id)}>
+              <Button tone="quiet" onClick={() => copyDig(row)} title={t('records.copyDig')}>
+                <Icon of={CopyIcon} />
+                {t('records.copyDig')}
+              </Button>
+              <Button tone="quiet" onClick={() => startEdit(row, false)}>
+                <Icon of={EditIcon} />
                 {t('records.edit')}
               </Button>
               <Button tone="quiet" onClick={() => setDoomed(row)}>
+                <Icon of={DeleteIcon} />
                 {t('ui.delete')}
               </Button>
+              <Menu
+                label={t('records.moreFor', { key: row.key })}
+                items={[
+                  { text: t('records.editValue'), keys: 'e', run: () => void startEdit(row, true) },
+                  { text: t('records.copyKey'), run: () => void copyText(row.key) },
+                  { text: t('history.title'), run: () => setQuery({ history: row.key }) },
+                ]}
+              />
             </>
           )}
         />
@@ -196,8 +316,9 @@ export function RecordsView({ namespace }: RecordsViewProps) {
           meta={meta}
           namespaces={namespaces.value ?? []}
           marks={marks}
-          onEdit={setEdited}
+          onEdit={(record) => setEdited({ record })}
           onDelete={setDoomed}
+          onGone={() => pages.noteDeleted([opened])}
           onClose={(key) => {
             if (key !== undefined) forget(key);
             setQuery({ record: null });
@@ -224,8 +345,8 @@ export function RecordsView({ namespace }: RecordsViewProps) {
         <EditRecordDialog
           meta={meta}
           namespaces={names}
-          record={edited}
-          isChanged={marks.has(edited.key)}
+          {...edited}
+          isChanged={marks.has(edited.record.key)}
           onSaved={onSaved}
           onClose={() => setEdited(null)}
         />
@@ -236,11 +357,7 @@ export function RecordsView({ namespace }: RecordsViewProps) {
           namespace={namespaces.value?.find(({ name }) => name === keyParts(doomed.key).namespace)}
           onClose={() => setDoomed(null)}
           onBack={pages.noteWritten}
-          onDeleted={() => {
-            pages.noteDeleted([doomed.id]);
-            setSelected(new Set([...selected].filter((id) => id !== doomed.id)));
-            if (opened === doomed.id) setQuery({ record: null });
-          }}
+          onDeleted={() => drop(doomed.id)}
         />
       )}
     </>
@@ -253,88 +370,4 @@ function rowId({ id }: RecordRow): string {
 
 function rowName({ key }: RecordRow): string {
   return key;
-}
-
-interface DeleteDialogProps {
-  readonly record: Doomed;
-  readonly namespace: NamespaceResource | undefined;
-  readonly onClose: () => void;
-  readonly onDeleted: () => void;
-  /** The deletion was undone. */
-  readonly onBack: (record: RecordResource) => void;
-}
-
-function DeleteDialog({ record, namespace, onClose, onDeleted, onBack }: DeleteDialogProps) {
-  const [erase, setErase] = useState(false);
-  const { key } = record;
-  const days = namespace?.history?.days;
-  const text =
-    days === undefined
-      ? t('records.deleteText', { key })
-      : t(erase ? 'records.deleteErases' : 'records.deleteKeeps', { key, days: count(days) });
-  return (
-    <ConfirmDialog
-      title={t('records.deleteOne')}
-      onClose={onClose}
-      onConfirm={async () => {
-        const takeBack = await deleteRecord(api, record.id, { namespace, erase });
-        const undo = async (): Promise<void> => {
-          onBack((await takeBack?.()) as RecordResource);
-          invalidate('usage');
-          toast(t('records.backOne', { key }));
-        };
-        toast(t('records.deletedOne', { key }), takeBack === null ? {} : { undo });
-        onDeleted();
-      }}
-    >
-      <p>{text}</p>
-      {days === undefined ? null : (
-        <Checkbox label={t('records.erase')} isChecked={erase} onChange={setErase} />
-      )}
-    </ConfirmDialog>
-  );
-}
-
-interface NothingProps {
-  readonly namespace: string;
-  readonly filters: number;
-  readonly onClear: () => void;
-  readonly children: ComponentChildren;
-}
-
-function Nothing({ namespace, filters, onClear, children }: NothingProps) {
-  if (filters > 0) {
-    return (
-      <div class="empty">
-        <h2>{tn('records.noMatch', filters)}</h2>
-        <Button onClick={onClear}>{t('records.clear')}</Button>
-      </div>
-    );
-  }
-  const place = namespace === '' ? 'acme' : namespace;
-  return (
-    <EmptyState
-      title={namespace === '' ? t('records.emptyAll') : t('records.empty', { namespace })}
-      text={t('records.emptyText')}
-      command={`curl -s ${location.origin}/api/v1/records -H "Authorization: Bearer $UQRP_TOKEN" \\\n  -H 'Content-Type: application/json' \\\n  -d '{"record": {"key": "greeting.${place}.v1", "data": "aGVsbG8=", "content_type": "text/plain"}}'`}
-    >
-      {children}
-    </EmptyState>
-  );
-}
-
-/** How many records are shown, stated honestly: the whole number is known without filters alone. */
-function statusOf(
-  pages: { readonly rows: readonly unknown[]; readonly isWhole: boolean; readonly isReadingMore: boolean },
-  namespaces: readonly { readonly name: string; readonly records_count: number }[] | undefined,
-  namespace: string,
-  filters: number,
-): string {
-  const loaded = count(pages.rows.length);
-  if (pages.isReadingMore) return t('records.readingMore', { loaded });
-  if (pages.isWhole) return t('records.countWhole', { loaded });
-  const own = namespaces?.filter(({ name }) => namespace === '' || name === namespace);
-  if (own === undefined || filters > (namespace === '' ? 0 : 1)) return t('records.countSome', { loaded });
-  const total = own.reduce((sum, { records_count }) => sum + records_count, 0);
-  return t('ui.rowsAbout', { loaded, total: count(total) });
 }

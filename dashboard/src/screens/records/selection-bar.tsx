@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Meta, NamespaceResource, NewRecord, RecordFilter } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
 import { count } from '../../format/format.ts';
@@ -15,8 +15,8 @@ import { exportLine, readSelected, storedFields } from './read-selected.ts';
 import type { RecordRow } from './record-pages.ts';
 
 export interface SelectionBarProps {
-  readonly ids: ReadonlySet<string>;
-  readonly rows: readonly RecordRow[];
+  /** The selected rows, loaded in the table or not. */
+  readonly chosen: readonly RecordRow[];
   readonly filter: RecordFilter;
   readonly meta: Meta;
   readonly namespaces: readonly NamespaceResource[];
@@ -25,6 +25,9 @@ export interface SelectionBarProps {
   readonly onDeleted: (ids: readonly string[]) => void;
   readonly onClear: () => void;
 }
+
+/** Records after which the number that was read is shown again. */
+const STEP = 500;
 
 interface Job {
   readonly title: string;
@@ -39,34 +42,41 @@ interface Job {
 
 /** What can be done with many records at once. */
 export function SelectionBar(props: SelectionBarProps) {
-  const { ids, rows, filter, meta, namespaces, onDone, onDeleted, onClear } = props;
+  const { chosen, filter, meta, namespaces, onDone, onDeleted, onClear } = props;
   const [job, setJob] = useState<Job | null>(null);
   const [isSetting, setSetting] = useState(false);
-  const [isReading, setReading] = useState(false);
+  /** How many records were read for an action; null: none is under way. */
+  const [read, setRead] = useState<number | null>(null);
+  const stopping = useRef(new AbortController());
+  useEffect(() => () => stopping.current.abort(), []);
   const [error, setError] = useState<unknown>(undefined);
-  const chosen = rows.filter(({ id }) => ids.has(id));
   const limit = meta.limits.writes_per_minute ?? 60;
   const writes = (items: number): string => tn('records.bulkWrites', stepsOf(items), { limit: count(limit) });
   const reading = async (act: () => Promise<void>): Promise<void> => {
-    if (isReading) return;
-    setReading(true);
+    if (read !== null) return;
+    setRead(0);
+    stopping.current = new AbortController();
     setError(undefined);
     try {
       await act();
     } catch (failure) {
-      setError(failure);
+      if (!stopping.current.signal.aborted) setError(failure);
     } finally {
-      setReading(false);
+      setRead(null);
     }
   };
   const exportChosen = async (): Promise<void> => {
     const lines: string[] = [];
-    for await (const record of readSelected(api, chosen, filter)) lines.push(exportLine(record));
+    for await (const record of readSelected(api, chosen, filter, stopping.current.signal)) {
+      lines.push(exportLine(record));
+      if (lines.length % STEP === 0) setRead(lines.length);
+    }
     saveFile('records.jsonl', 'application/x-ndjson', lines.join(''));
   };
   const change = async (parts: Partial<NewRecord>): Promise<void> => {
     const items: BulkItem[] = [];
-    for await (const record of readSelected(api, chosen, filter)) {
+    for await (const record of readSelected(api, chosen, filter, stopping.current.signal)) {
+      if (items.length % STEP === 0) setRead(items.length);
       const { key } = record;
       const fields = storedFields(record);
       const { expires_at: _, ...rest } = fields;
@@ -93,16 +103,22 @@ export function SelectionBar(props: SelectionBarProps) {
   };
   if (chosen.length === 0 && job === null) return null;
   return (
-    <div class="note">
+    <div class="note selection">
       <div class="actions">
         <strong role="status">{tn('records.selected', chosen.length)}</strong>
-        <Button tone="danger" isBusy={isReading} onClick={() => reading(askDelete)}>
+        <Button tone="danger" isBusy={read !== null} onClick={() => reading(askDelete)}>
           {t('records.deleteSelected')}
         </Button>
         <Button onClick={() => setSetting(true)}>{t('records.setLifetime')}</Button>
-        <Button isBusy={isReading} onClick={() => reading(exportChosen)}>
+        <Button isBusy={read !== null} onClick={() => reading(exportChosen)}>
           {t('records.export')}
         </Button>
+        {read === null || read === 0 ? null : (
+          <>
+            <span role="status">{t('records.exporting', { loaded: count(read) })}</span>
+            <Button onClick={() => stopping.current.abort()}>{t('records.stop')}</Button>
+          </>
+        )}
         <Button tone="quiet" onClick={onClear}>
           {t('records.clearSelection')}
         </Button>
