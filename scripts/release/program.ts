@@ -23,7 +23,7 @@ const OTHER_BINARY = /\.musl\.node$|\.bare$/;
 /** Folders at the top of a package. */
 const OF_DEVELOPERS =
   /\/node_modules\/(?:@[^/]+\/)?[^/@]+\/(?:tests?|spec|bench|benchmarks?|integration|examples?|docs|\.[^/]+)$/;
-const SOURCE = /\/\.[^/]+$|\.(?:[cm]?ts|map|c|cc|cpp|h|hpp|gyp|flow)$/;
+const SOURCE = /\/\.[^/]+$|\.(?:[cm]?ts|map|c|cc|cpp|h|hpp|gyp|flow)$|\.test\.js$/;
 
 /** Octets of the header of an ELF file until its machine. */
 const ELF_HEADER = 20;

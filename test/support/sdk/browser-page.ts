@@ -17,8 +17,9 @@ const PAGE = `<!doctype html><script type="module">
   window.uqrp = new sdk.Uqrp({ baseUrl: location.origin, credentials: 'same-origin' });
 </script>`;
 
-export async function openPage(origin: string): Promise<BrowserPage> {
-  const built = await builtPackage();
+/** @param packed a folder with the package; without it, it is built */
+export async function openPage(origin: string, packed?: string): Promise<BrowserPage> {
+  const built = packed ?? (await builtPackage());
   const browser = await chromium.launch({
     executablePath: CHROMIUM,
     // Continuous integration runs as root, where the sandbox of chromium cannot start.
