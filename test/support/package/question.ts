@@ -70,6 +70,8 @@ export async function tryServer(installed: Installed, serve: readonly string[], 
     assert.equal((await fetch(`http://127.0.0.1:${http}/readyz`)).status, 200);
     const shown = await fetch(`http://localhost:${http}/`, { headers: { accept: 'text/html' } });
     assert.match(await shown.text(), page);
+    const document = await (await fetch(`http://127.0.0.1:${http}/docs/protocol`)).text();
+    assert.ok(document.includes(`dig @127.0.0.1 -p ${port} TXT get.`) || page.test(document), document);
   } finally {
     child.kill('SIGTERM');
     if (child.exitCode === null) await once(child, 'exit');
@@ -81,7 +83,7 @@ export async function tryServer(installed: Installed, serve: readonly string[], 
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('{'));
   assert.deepEqual(
-    notOfTheLog.filter((line) => !line.startsWith('dashboard: ')),
+    notOfTheLog.filter((line) => !/^(?:dashboard|documents): /.test(line)),
     [],
   );
 }
