@@ -59,6 +59,11 @@ fi
 away=$(sed -n 's/--port 5300/--port 9/; s/^flag=.*/&/p' README.md | head -n 1)
 bash -c "uqrp() { npm run -s uqrp -- \"\$@\"; }; $away" 2>/dev/null | grep -qx 'dark mode: off' || { echo 'no default while the server is away'; exit 1; }
 
+# A value of several strings, which `dig +short` prints in several quotes, is read whole.
+long=$(printf 'x%.0s' $(seq 400))
+npm run -s uqrp -- put long.flags.acme.v1 "$long" >/dev/null && sleep 3
+[ "$(npm run -s uqrp -- read long.flags.acme.v1 --server 127.0.0.1 --port 5300)" = "$long" ] || { echo 'a long value was cut'; exit 1; }
+
 # Blocks of `$ ` lines: each command, and the answer that the page shows for it. Answers with the time of now have the same fields.
 masked() { case $1 in *';ts='*) printf %s "$1" | sed 's/=[^;"]*/=/g' ;; *) printf %s "$1" ;; esac; }
 awk '/^```$/ { inside = !inside; next } /^```/ { inside = 1; next } inside' README.md >blocks.txt

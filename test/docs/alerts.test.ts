@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { textOf } from './named-tests.ts';
 
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const FOLDER = fileURLToPath(new URL('../../docs/alerts/', import.meta.url));
 const TELEMETRY = new URL('../../src/ops/telemetry/', import.meta.url);
 /** Each file of rules, and the page that explains them. */
@@ -25,6 +26,15 @@ function sources(): string {
     .join('\n');
 }
 
+const METRICS = new Set([...sources().matchAll(/'(uqrp_\w+)'/g)].map(([, metric]) => metric!));
+
+/** Names of the text that no metric of the program has. */
+function unknownMetrics(text: string): string[] {
+  return [...text.matchAll(/\buqrp_[a-z_]+/g)]
+    .map(([name]) => name)
+    .filter((name) => !METRICS.has(name) && !METRICS.has(name.replace(/_(?:bucket|count|sum)$/, '')));
+}
+
 const missing =
   promtool('--version').code === 0 ? false : 'promtool is missing (Debian: apt-get install prometheus)';
 
@@ -37,15 +47,8 @@ for (const [name, page, least] of FILES) {
   describe(`docs/alerts/${name}.rules.yml`, () => {
     it('uses only metrics that the program has, and only bounds that their buckets have', () => {
       const source = sources();
-      const known = new Set([...source.matchAll(/'(uqrp_\w+)'/g)].map(([, metric]) => metric));
-      const used = [...rules.matchAll(/\buqrp_\w+/g)].map(([metric]) => metric);
-      assert.ok(used.length >= alerts.length);
-      assert.deepEqual(
-        used.filter(
-          (metric) => !known.has(metric) && !known.has(metric.replace(/_(?:bucket|count|sum)$/, '')),
-        ),
-        [],
-      );
+      assert.ok([...rules.matchAll(/\buqrp_\w+/g)].length >= alerts.length);
+      assert.deepEqual(unknownMetrics(rules), []);
       for (const [, metric, bound] of rules.matchAll(/(uqrp_\w+)_bucket\{[^}]*le="([\d.]+)"/g)) {
         const constant = new RegExp(`'${metric}'[^}]*?buckets: (\\w+)`).exec(source)?.[1];
         const bounds = new RegExp(`const ${constant} = \\[([^\\]]+)\\]`).exec(source)?.[1] ?? '';
@@ -87,6 +90,15 @@ describe('docs/alerts', () => {
     assert.deepEqual(
       named,
       recorded.map(([, one]) => one),
+    );
+  });
+
+  it('stand beside pages that name only metrics of the program', () => {
+    const pages = globSync('docs/{OPERATIONS,NODES,FEED,SCALE,operations/*}.md', { cwd: ROOT });
+    assert.ok(pages.length > 12);
+    assert.deepEqual(
+      pages.flatMap((page) => unknownMetrics(textOf(page)).map((name) => `${page}: ${name}`)),
+      [],
     );
   });
 
