@@ -123,7 +123,7 @@ browserTest('changes', (get) => {
       }); document.dispatchEvent(new Event('visibilitychange'))`);
     };
     await hide(true);
-    await page.getByText('Not live.').waitFor();
+    await page.getByText('Not live while this page is out of view.').waitFor();
     await put('hidden.acme.v1', 'x');
     await hide(false);
     await row(page, 'hidden.acme.v1').getByText('written').waitFor();

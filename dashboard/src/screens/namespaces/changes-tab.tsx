@@ -46,7 +46,7 @@ export function ChangesTab({ namespace }: ChangesTabProps) {
 }
 
 const PHASES = {
-  off: 'queryLog.phaseOff',
+  off: 'changes.off',
   connecting: 'queryLog.phaseConnecting',
   live: 'changes.live',
   waiting: 'queryLog.phaseWaiting',
