@@ -61,7 +61,7 @@ export function QueryLogScreen() {
       />
       {log.error === undefined ? null : <ErrorNote error={log.error} again={log.again} />}
       {!isReady && log.isLoading ? <Loading /> : null}
-      <LogChart counts={counts} filters={filters} onWindow={setQuery} />
+      {isUnused ? null : <LogChart counts={counts} filters={filters} onWindow={setQuery} />}
       {isReady ? <LogTable log={log} rows={shown} onOpen={setOpened} /> : null}
       {opened === null ? null : (
         <RowDetails row={opened} onClose={() => setOpened(null)} onFilter={(changes) => setQuery(changes)} />
