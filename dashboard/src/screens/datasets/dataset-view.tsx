@@ -68,7 +68,7 @@ function Manifest({ manifest, zone }: { manifest: DatasetVersion; zone: string }
   return (
     <>
       <AttestationLine manifest={manifest} zone={zone} />
-      <dl class="fields">
+      <dl class="facts">
         {rows.map(([key, text]) => (
           <div key={key}>
             <dt>{t(key)}</dt>

@@ -69,7 +69,7 @@ function Facts({ name }: { name: string }) {
   const [text] = facts.value;
   if (text === undefined) return <p role="status">{t('datasets.nothing')}</p>;
   return (
-    <dl class="fields" aria-live="polite">
+    <dl class="facts" aria-live="polite">
       {[...textFields(text)].map(([field, value]) => (
         <div key={field}>
           <dt class="code">{field}</dt>
