@@ -70,12 +70,12 @@ export function useItems(onHelp: () => void): readonly Item[] {
       }),
     ),
     { ...pageItem('/audit', t('audit.title'), t('shell.kindPage')), icon: AuditIcon },
+    ...actions(onHelp),
     ...(namespaces.value ?? []).flatMap(({ name }) => ofNamespace(name)),
     ...(webhooks.value ?? []).map(({ id, name }) => ({
       ...pageItem(`/webhooks/${encodeURIComponent(id)}`, name, t('shell.kindWebhook')),
       icon: WebhookIcon,
     })),
-    ...actions(onHelp),
   ];
 }
 

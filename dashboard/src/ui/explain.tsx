@@ -23,7 +23,7 @@ export function Explain({ of }: { readonly of: Word }) {
   const note = useRef<HTMLDivElement>(null);
   const open = (): void => {
     if (note.current?.matches(':popover-open') === false) note.current.showPopover();
-    if (button.current !== null && note.current !== null) placePopover(button.current, note.current);
+    if (button.current !== null && note.current !== null) placePopover(button.current, note.current, 'start');
   };
   return (
     <>
