@@ -72,7 +72,7 @@ function Manifest({ manifest, zone }: { manifest: DatasetVersion; zone: string }
         {rows.map(([key, text]) => (
           <div key={key}>
             <dt>{t(key)}</dt>
-            <dd class="code">{text}</dd>
+            <dd class="code wrap">{text}</dd>
           </div>
         ))}
         <div>

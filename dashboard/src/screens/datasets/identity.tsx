@@ -73,7 +73,7 @@ function Facts({ name }: { name: string }) {
       {[...textFields(text)].map(([field, value]) => (
         <div key={field}>
           <dt class="code">{field}</dt>
-          <dd>{value}</dd>
+          <dd class="wrap">{value}</dd>
         </div>
       ))}
     </dl>
