@@ -31,13 +31,12 @@ export function Menu({ label, items, children = '⋯', isQuiet }: MenuProps) {
   const entries = (): HTMLElement[] => [
     ...(list.current?.querySelectorAll<HTMLElement>('[role=menuitem]') ?? []),
   ];
-  const focusAt = useRef(0);
-  const onToggle = (event: Pick<ToggleEvent, 'newState'>): void => {
-    setOpen(event.newState === 'open');
-    if (event.newState !== 'open' || button.current === null || list.current === null) return;
-    placePopover(button.current, list.current);
-    entries().at(focusAt.current)?.focus();
-    focusAt.current = 0;
+  // A press on the button of an open menu closes it before the click comes.
+  const wasOpen = useRef(false);
+  const open = (at: number): void => {
+    list.current?.showPopover();
+    if (button.current !== null && list.current !== null) placePopover(button.current, list.current);
+    entries().at(at)?.focus();
   };
   const close = (): void => {
     list.current?.hidePopover();
@@ -73,13 +72,19 @@ export function Menu({ label, items, children = '⋯', isQuiet }: MenuProps) {
         title={label}
         aria-haspopup="menu"
         aria-expanded={isOpen}
-        popovertarget={id}
+        onPointerDown={() => {
+          wasOpen.current = list.current?.matches(':popover-open') === true;
+        }}
+        onClick={() => {
+          if (wasOpen.current) close();
+          else open(0);
+          wasOpen.current = false;
+        }}
         onKeyDown={(event) => {
           if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
           event.preventDefault();
           event.stopPropagation();
-          focusAt.current = event.key === 'ArrowUp' ? -1 : 0;
-          list.current?.showPopover();
+          open(event.key === 'ArrowUp' ? -1 : 0);
         }}
       >
         <span aria-hidden="true">{children}</span>
@@ -91,7 +96,7 @@ export function Menu({ label, items, children = '⋯', isQuiet }: MenuProps) {
         aria-label={label}
         class="menu"
         popover="auto"
-        onToggle={onToggle}
+        onToggle={(event) => setOpen(event.newState === 'open')}
         onKeyDown={onKeyDown}
       >
         {items.map(({ text, run, isDanger, isDisabled, keys }) => (

@@ -1,4 +1,4 @@
-import { useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ApiError, type TaggedRecord } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
 import { useMeta } from '../../app/meta.ts';
@@ -12,20 +12,19 @@ import { copyText } from '../../ui/copy-button.tsx';
 import { DataTable } from '../../ui/data-table.tsx';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { CopyIcon, DeleteIcon, EditIcon, Icon, PlusIcon, RefreshIcon, UploadIcon } from '../../ui/icon.tsx';
+import { lazy } from '../../ui/lazy.tsx';
 import { Loading } from '../../ui/loading.tsx';
 import { Menu } from '../../ui/menu.tsx';
 import { toast } from '../../ui/toast.tsx';
-import { HistoryPanel } from '../history/history-panel.tsx';
 import { useNamespaces } from '../namespaces/use-namespaces.ts';
 import type { Arrival } from './arrival.ts';
 import { ArrivalLine } from './arrival-line.tsx';
-import { DeleteDialog } from './delete-dialog.tsx';
 import { ExportButton } from './export-button.tsx';
 import { countText, FilterBar, MoreFilters, matchCount } from './filter-bar.tsx';
 import { LiveLine } from './live-line.tsx';
 import { NoRecords } from './no-records.tsx';
 import { recordColumns } from './record-columns.tsx';
-import { type Conflict, EditRecordDialog, NewRecordDialog } from './record-dialogs.tsx';
+import type { Conflict } from './record-dialogs.tsx';
 import {
   FILTER_NAMES,
   filterCount,
@@ -37,14 +36,19 @@ import {
   sortOnClick,
 } from './record-filters.ts';
 import { type RecordRow, useRecordPages } from './record-pages.ts';
-import { RecordPanel } from './record-panel.tsx';
 import { keyParts } from './record-rules.ts';
 import { recordSnippets } from './record-snippets.ts';
 import type { Saved } from './save-record.ts';
-import { SelectionBar } from './selection-bar.tsx';
 import { lineOf, useInPlace } from './use-in-place.ts';
 import { useLiveRecords } from './use-live-records.ts';
 import { useSelection } from './use-selection.ts';
+
+const DeleteDialog = lazy(async () => (await import('./delete-dialog.tsx')).DeleteDialog);
+const EditRecordDialog = lazy(async () => (await import('./record-dialogs.tsx')).EditRecordDialog);
+const HistoryPanel = lazy(async () => (await import('../history/history-panel.tsx')).HistoryPanel);
+const NewRecordDialog = lazy(async () => (await import('./record-dialogs.tsx')).NewRecordDialog);
+const RecordPanel = lazy(async () => (await import('./record-panel.tsx')).RecordPanel);
+const SelectionBar = lazy(async () => (await import('./selection-bar.tsx')).SelectionBar);
 
 export interface RecordsViewProps {
   /** Only the records of this namespace; null: of all. */
@@ -58,6 +62,9 @@ interface Edited {
 
 /** The table of records with everything that can be done to them. */
 export function RecordsView({ namespace }: RecordsViewProps) {
+  useEffect(() => {
+    for (const part of [NewRecordDialog, RecordPanel, SelectionBar, DeleteDialog]) part.preload();
+  }, []);
   const { value: meta, error: metaError, again: metaAgain } = useMeta();
   const namespaces = useNamespaces();
   const { query } = place.value;
