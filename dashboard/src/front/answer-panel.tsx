@@ -1,5 +1,6 @@
 /** The answer to a question of a visitor: its value, what came, and the verdict on its signatures. */
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { Unavailable } from '../../../sdk/src/dns.ts';
 import { milliseconds } from '../format/format.ts';
 import { type ValueWords, valueWords } from '../format/value-words.ts';
 import { hasTokenLabel } from '../screens/playground/masked-name.ts';
@@ -11,7 +12,8 @@ export type PanelState =
   | { readonly phase: 'idle' }
   | { readonly phase: 'asking'; readonly last: CheckedAnswer | null }
   | { readonly phase: 'answered'; readonly answer: CheckedAnswer }
-  | { readonly phase: 'unreachable' };
+  /** `notName`: what was typed is no name, so nothing was asked. */
+  | { readonly phase: 'unreachable' | 'notName' };
 
 const IDLE: PanelState = { phase: 'idle' };
 
@@ -32,8 +34,9 @@ export function useQuestion(zones: readonly string[]): {
       (answer) => {
         if (!ending.signal.aborted) setState({ phase: 'answered', answer });
       },
-      () => {
-        if (!ending.signal.aborted) setState({ phase: 'unreachable' });
+      (error: unknown) => {
+        const phase = error instanceof Unavailable ? 'unreachable' : 'notName';
+        if (!ending.signal.aborted) setState({ phase });
       },
     );
   };
@@ -55,6 +58,7 @@ export function AnswerPanel({ state }: { readonly state: PanelState }) {
 }
 
 function Value({ state, answer }: { readonly state: PanelState; readonly answer: CheckedAnswer | null }) {
+  if (state.phase === 'notName') return <Failure title={t('front.notName')} why={t('front.notNameWhy')} />;
   if (state.phase === 'unreachable')
     return <Failure title={t('front.unreachable')} why={t('front.unreachableWhy')} />;
   if (answer === null)

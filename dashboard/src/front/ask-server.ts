@@ -96,13 +96,16 @@ export async function askChecked(
     query: decodeMessage(query),
     isDirect: true,
   });
+  // A proof that there is nothing has signatures over several records: each kind of key once, and valid only if all are.
+  const byAlgorithm = new Map<string, boolean>();
+  for (const { rrsig, isValid } of signatures) {
+    const algorithm = algorithmName(rrsig.algorithm);
+    byAlgorithm.set(algorithm, isValid && byAlgorithm.get(algorithm) !== false);
+  }
   return {
     ...answer,
     result,
-    signatures: signatures.map(({ rrsig, isValid }) => ({
-      algorithm: algorithmName(rrsig.algorithm),
-      isValid,
-    })),
+    signatures: [...byAlgorithm].map(([algorithm, isValid]) => ({ algorithm, isValid })),
   };
 }
 
