@@ -28,11 +28,19 @@ function sources(): string {
 
 const METRICS = new Set([...sources().matchAll(/'(uqrp_\w+)'/g)].map(([, metric]) => metric!));
 
+/** Those that prom-client makes by itself. */
+const STANDARD = /^uqrp_(?:process|nodejs)_/;
+
 /** Names of the text that no metric of the program has. */
 function unknownMetrics(text: string): string[] {
   return [...text.matchAll(/\buqrp_[a-z_]+/g)]
     .map(([name]) => name)
-    .filter((name) => !METRICS.has(name) && !METRICS.has(name.replace(/_(?:bucket|count|sum)$/, '')));
+    .filter(
+      (name) =>
+        !STANDARD.test(name) &&
+        !METRICS.has(name) &&
+        !METRICS.has(name.replace(/_(?:bucket|count|sum)$/, '')),
+    );
 }
 
 const missing =
