@@ -310,7 +310,7 @@ async function tryImage(): Promise<void> {
     `dir:${join(work, 'all')}`,
   ]);
   for (const architecture of ['amd64', 'arm64']) {
-    const folder = join(work, architecture);
+    const folder = join(work, `skopeo-${architecture}`);
     const from = `oci:${layout}:${version}`;
     execFileSync('skopeo', ['copy', '--quiet', `--override-arch=${architecture}`, from, `dir:${folder}`]);
     const { config, layers } = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as {
