@@ -99,6 +99,11 @@ describe('what three edge nodes send back to control', { skip: natsMissing() ?? 
     for (const node of nodes) await readOn(node, 20);
     await eventually(async () => (await usage()) === counted, PATIENCE_MS);
     await eventually(async () => (await hits()) === rows, PATIENCE_MS);
+    const { body } = await customer.call('GET', '/query_logs/counts?group=node');
+    const { groups } = body as { groups: { key: string; total: number }[] };
+    assert.deepEqual(groups.map(({ key }) => key).sort(), NAMES);
+    // A read may have come before, while the nodes began.
+    assert.ok(groups.every(({ total }) => total >= 20));
   });
 
   it('three edges make one call to a provider', async () => {
