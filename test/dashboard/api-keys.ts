@@ -107,6 +107,14 @@ browserTest('API keys', (get) => {
     await ada.call('POST', '/api_keys', { api_key: { name: 'kept' } });
     await page.reload();
     await page.getByRole('rowheader', { name: 'kept' }).waitFor();
+    await page.getByRole('searchbox', { name: 'Search' }).focus();
+    await page.keyboard.type('nothing is called so');
+    await page.getByText('No key has that in its name or namespaces.').waitFor();
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type('KEP');
+    await page.getByRole('rowheader', { name: 'kept' }).waitFor();
+    await page.keyboard.press('Control+A');
+    await page.keyboard.press('Backspace');
     await context.setOffline(true);
     await page
       .getByText(/The server cannot be reached/)

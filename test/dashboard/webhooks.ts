@@ -3,6 +3,7 @@
  * this runs in a network namespace of its own, as test/webhooks does. Needs root, or user namespaces.
  */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, it } from 'node:test';
 import type { Locator } from 'playwright-core';
 import { browserTest } from '../support/browser/dashboard.ts';
@@ -187,6 +188,15 @@ browserTest(
         .waitFor();
       await page.getByText(/^It had been failing since /).waitFor();
       await page.getByText(/^Nothing is sent, and nothing is kept for it/).waitFor();
+      const file = page.waitForEvent('download');
+      await page.getByRole('button', { name: 'Export what changed' }).click();
+      const lines = readFileSync(await (await file).path(), 'utf8')
+        .trim()
+        .split('\n');
+      assert.deepEqual(
+        lines.map((line) => (JSON.parse(line) as { key: string }).key),
+        ['c.acme.v1', 'b.acme.v1', 'a.acme.v1'],
+      );
       await axe('a disabled webhook');
       await shot('webhook-disabled');
       await enable.dblclick();

@@ -13,6 +13,7 @@ import { EmptyState } from '../../ui/empty-state.tsx';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { Loading } from '../../ui/loading.tsx';
 import { Page } from '../../ui/page.tsx';
+import { SearchBox } from '../../ui/search-box.tsx';
 import { Time } from '../../ui/time.tsx';
 import { hasEnded, keyWords, operationWords } from './key-words.ts';
 import { NewKey } from './new-key.tsx';
@@ -70,6 +71,11 @@ export function ApiKeysScreen() {
   const shortcuts = useRef<Shortcut[]>([{ keys: 'c', text: 'apiKeys.new', run: () => setMaking(true) }]);
   useShortcuts(shortcuts.current);
   const list = keys.value ?? [];
+  const [typed, setTyped] = useState('');
+  const wanted = typed.trim().toLowerCase();
+  const shown = list.filter(({ name, scopes }) =>
+    [name, ...scopes.namespaces].some((text) => text.toLowerCase().includes(wanted)),
+  );
   return (
     <Page
       title={t('apiKeys.title')}
@@ -94,10 +100,12 @@ export function ApiKeysScreen() {
       ) : null}
       {list.length > 0 ? (
         <>
+          <SearchBox value={typed} onSearch={setTyped} />
+          {shown.length === 0 ? <p>{t('apiKeys.noMatch')}</p> : null}
           <DataTable<ApiKeyResource>
             label={t('apiKeys.title')}
             columns={COLUMNS}
-            rows={list}
+            rows={shown}
             rowKey={({ id }) => id}
             actions={(key) => (
               <Button tone="quiet" onClick={() => setRevoking(key)}>

@@ -13,6 +13,7 @@ import { Page } from '../../ui/page.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { DeliveriesTab } from './deliveries-tab.tsx';
 import { EventsTab } from './events-tab.tsx';
+import { MissedButton } from './missed-button.tsx';
 import { EditWebhook } from './new-webhook.tsx';
 import { ReceiverTab } from './receiver-tab.tsx';
 import { SecretTab } from './secret-tab.tsx';
@@ -103,6 +104,7 @@ function OneWebhook({ webhook, error, again }: OneProps) {
         )}
         {test}
         <Button onClick={() => setOpen('url')}>{t('webhooks.editUrl')}</Button>
+        <MissedButton webhook={webhook} />
       </WebhookBanner>
       <TestAnswer delivery={answer} isWaiting={action.running === 'test'} url={webhook.url} />
       <WebhookSummary webhook={webhook} />
