@@ -149,6 +149,35 @@ function firstInOne(first: readonly string[]): Plugin {
   };
 }
 
+type Texts = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/** The texts that sources name: `'front.ask'` is one, and `front.${…}` stands for its section. */
+function textsIn(sources: readonly string[]): Texts {
+  const all = JSON.parse(readFileSync(join(ROOT, TEXT), 'utf8')) as Texts;
+  const code = sources.map((source) => readFileSync(join(ROOT, source), 'utf8')).join('\n');
+  const named: Record<string, Record<string, string>> = {};
+  for (const [, section = '', name = ''] of code.matchAll(/['"`](\w+)\.(\w+|\$\{)/g)) {
+    const texts = all[section];
+    if (texts === undefined) continue;
+    const added = name === '${' ? texts : texts[name] === undefined ? {} : { [name]: texts[name] };
+    named[section] = { ...named[section], ...added };
+  }
+  return named;
+}
+
+/** A page that needs few of the texts has them in its script. */
+function textPlugin(texts: Texts): Plugin {
+  return {
+    name: 'texts',
+    setup(build) {
+      build.onLoad({ filter: /\/text\/en\.json$/ }, () => ({
+        contents: JSON.stringify(texts),
+        loader: 'json',
+      }));
+    },
+  };
+}
+
 type Bundle = BuildResult<{ write: false; metafile: true }>;
 
 /** The dashboard, and the first page of visitors: a program of its own, in one file. */
@@ -162,7 +191,7 @@ async function bundle(
     if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND') return null;
     throw error;
   }
-  const build = (entryPoints: string[], ...more: Plugin[]): Promise<Bundle> =>
+  const build = (entryPoints: string[], ...plugins: Plugin[]): Promise<Bundle> =>
     esbuild.build({
       absWorkingDir: ROOT,
       entryPoints,
@@ -187,12 +216,17 @@ async function bundle(
       logLevel: 'warning',
       // Of what has no side effects, the loads below take nothing: it is shared all the same where a screen uses it.
       logOverride: { 'ignored-bare-import': 'silent' },
-      plugins: [dataPlugin(data), UNUSED, ...more],
+      plugins: [UNUSED, ...plugins],
       charset: 'utf8',
     });
   const entries = [MAIN, 'dashboard/src/style/app.css', LATER_STYLE, 'dashboard/src/style/icon.svg', CARD];
-  const [{ metafile }, landing] = await Promise.all([build(entries), build([LANDING])]);
-  return { all: await build(entries, firstInOne(sourcesOf(metafile.inputs, MAIN))), landing };
+  const external = dataPlugin(data);
+  const [first, visitors] = await Promise.all([build(entries, external), build([LANDING], external)]);
+  const [all, landing] = await Promise.all([
+    build(entries, external, firstInOne(sourcesOf(first.metafile.inputs, MAIN))),
+    build([LANDING], textPlugin(textsIn(Object.keys(visitors.metafile.inputs)))),
+  ]);
+  return { all, landing };
 }
 
 /** The script and every script that it imports statically, in the order of loading. */
@@ -209,7 +243,8 @@ interface Assets {
   readonly style: string;
   readonly font: string;
   readonly icon: string;
-  readonly text: string;
+  /** Absent: the script has its texts. */
+  readonly text?: string;
 }
 
 /** What the head of a page loads. */
@@ -217,8 +252,7 @@ function assetLines({ style, font, icon, text }: Assets, [main, ...others]: read
   return `<link rel="icon" href="/${icon}" type="image/svg+xml">
 <link rel="preload" as="font" type="font/woff2" crossorigin href="/${font}">
 <link rel="stylesheet" href="/${style}">
-<link rel="modulepreload" as="json" href="/${text}">
-${others.map((path) => `<link rel="modulepreload" href="/${path}">\n`).join('')}<script type="module" src="/${main}"></script>`;
+${text === undefined ? '' : `<link rel="modulepreload" as="json" href="/${text}">\n`}${others.map((path) => `<link rel="modulepreload" href="/${path}">\n`).join('')}<script type="module" src="/${main}"></script>`;
 }
 
 function pageOf(assets: Assets, laterStyle: string, scripts: readonly string[]): string {
@@ -297,17 +331,16 @@ async function build(isForced: boolean): Promise<string> {
       ];
     }),
   );
-  const assets = {
+  const shared = {
     style: below(outputOf('dashboard/src/style/app.css')),
     font: below(Object.keys(outputs).find((path) => path.endsWith('.woff2'))!),
     icon: below(outputOf('dashboard/src/style/icon.svg')),
-    text: data[0]!.path,
   };
   const landing = Object.keys(alone.metafile.outputs).map(below);
   const template = readFileSync(join(ROOT, 'dashboard/src/front/landing.html'), 'utf8');
   const pages = {
-    'index.html': pageOf(assets, below(outputOf(LATER_STYLE)), first),
-    'landing.html': template.replace('<!--assets-->', () => assetLines(assets, landing)),
+    'index.html': pageOf({ ...shared, text: data[0]!.path }, below(outputOf(LATER_STYLE)), first),
+    'landing.html': template.replace('<!--assets-->', () => assetLines(shared, landing)),
   };
   const files = [
     ...Object.keys(outputs).map(below),
