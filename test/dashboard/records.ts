@@ -180,10 +180,10 @@ browserTest('records', (get) => {
     }
     await other.getByRole('textbox', { name: 'Data' }).fill('theirs');
     await other.getByRole('dialog').getByText(/^More/).click();
-    await other.getByRole('textbox', { name: /^Hint/ }).fill('60');
+    await other.getByRole('textbox', { name: /^Suggested cache time/ }).fill('60');
     await other.getByRole('button', { name: 'Save' }).click();
     await row(other, 'greeting.acme.v1')
-      .getByTitle(/hint 60 s$/)
+      .getByTitle(/cache time 60 s$/)
       .waitFor();
     await page.getByRole('textbox', { name: 'Data' }).fill('mine');
     await page.getByRole('button', { name: 'Save' }).click();
@@ -277,8 +277,8 @@ browserTest('records', (get) => {
     const saved = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Export' }).click();
     assert.equal((await saved).suggestedFilename(), 'records.jsonl');
-    await page.getByRole('button', { name: 'Set hint or expiry' }).click();
-    await page.getByRole('dialog').getByRole('textbox', { name: /^Hint/ }).fill('7');
+    await page.getByRole('button', { name: 'Set cache time or expiry' }).click();
+    await page.getByRole('dialog').getByRole('textbox', { name: /^Suggested cache time/ }).fill('7');
     await page.getByRole('dialog').getByRole('button', { name: 'Continue' }).click();
     const change = page.getByRole('dialog', { name: 'Change 30 records' });
     await change.getByText('This takes 1 write of your 60 a minute.').waitFor();
@@ -287,7 +287,7 @@ browserTest('records', (get) => {
     await axe('a bulk write');
     await change.getByRole('button', { name: 'Close' }).first().click();
     await row(page, 'n0.many.acme.v1')
-      .getByTitle(/hint 7 s$/)
+      .getByTitle(/cache time 7 s$/)
       .waitFor();
     await page.getByRole('checkbox', { name: 'Select all loaded rows' }).click();
     await page.getByRole('button', { name: 'Delete selected' }).click();
@@ -313,7 +313,7 @@ browserTest('records', (get) => {
     await page.getByText('30 records are deleted.').waitFor();
     await page.getByRole('button', { name: 'Undo: 30 records are deleted.' }).click();
     await row(page, 'n0.many.acme.v1')
-      .getByTitle(/hint 7 s$/)
+      .getByTitle(/cache time 7 s$/)
       .waitFor();
     await page.getByText(/^30 of /).waitFor();
     await page.getByRole('button', { name: 'Clear filters' }).first().click();
