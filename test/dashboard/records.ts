@@ -278,7 +278,10 @@ browserTest('records', (get) => {
     await page.getByRole('button', { name: 'Export' }).click();
     assert.equal((await saved).suggestedFilename(), 'records.jsonl');
     await page.getByRole('button', { name: 'Set cache time or expiry' }).click();
-    await page.getByRole('dialog').getByRole('textbox', { name: /^Suggested cache time/ }).fill('7');
+    await page
+      .getByRole('dialog')
+      .getByRole('textbox', { name: /^Suggested cache time/ })
+      .fill('7');
     await page.getByRole('dialog').getByRole('button', { name: 'Continue' }).click();
     const change = page.getByRole('dialog', { name: 'Change 30 records' });
     await change.getByText('This takes 1 write of your 60 a minute.').waitFor();

@@ -1,4 +1,4 @@
-import { useId, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { t } from '../text/text.ts';
 import { HelpIcon, Icon } from './icon.tsx';
 import { placePopover } from './place-popover.ts';
@@ -16,15 +16,16 @@ export type Word =
   | 'resource'
   | 'scope';
 
-/** A button beside a word, with what it means: by a click, and under the pointer. */
+/** A button beside a word, with what it means: by a press, and under the pointer. Esc hides it. */
 export function Explain({ of }: { readonly of: Word }) {
-  const id = useId();
   const button = useRef<HTMLButtonElement>(null);
   const note = useRef<HTMLDivElement>(null);
-  const open = (): void => {
-    if (note.current?.matches(':popover-open') === false) note.current.showPopover();
-    if (button.current !== null && note.current !== null) placePopover(button.current, note.current, 'start');
-  };
+  const [isOpen, setOpen] = useState(false);
+  useLayoutEffect(() => {
+    if (!isOpen || button.current === null || note.current === null) return;
+    note.current.showPopover();
+    placePopover(button.current, note.current, 'start');
+  }, [isOpen]);
   return (
     <>
       <button
@@ -32,16 +33,26 @@ export function Explain({ of }: { readonly of: Word }) {
         type="button"
         class="explain"
         aria-label={t('glossary.whatIs', { word: t(`glossary.${of}`) })}
-        aria-controls={id}
-        onClick={open}
-        onMouseEnter={open}
-        onMouseLeave={() => note.current?.hidePopover()}
+        aria-expanded={isOpen}
+        onClick={() => setOpen(true)}
+        onMouseEnter={() => setOpen(true)}
+        onMouseLeave={() => setOpen(false)}
+        onBlur={() => setOpen(false)}
+        onKeyDown={(event) => {
+          if (event.key !== 'Escape' || !isOpen) return;
+          // Not for a dialog around.
+          event.preventDefault();
+          event.stopPropagation();
+          setOpen(false);
+        }}
       >
         <Icon of={HelpIcon} />
       </button>
-      <div ref={note} id={id} class="menu explanation" popover="auto" role="note">
-        {t(`glossary.${of}Text`)}
-      </div>
+      {isOpen ? (
+        <div ref={note} class="menu explanation" popover="manual" role="note">
+          {t(`glossary.${of}Text`)}
+        </div>
+      ) : null}
     </>
   );
 }
