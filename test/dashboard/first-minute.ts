@@ -60,7 +60,7 @@ browserTest('first minute', (get) => {
     server.cli(['query', name!, '--server', '127.0.0.1', '--port', port!]);
     const arrived = page.getByRole('region', { name: 'Your query' });
     await arrived.getByText('There you are:').waitFor();
-    assert.match((await arrived.textContent()) ?? '', /UDP, .+s, hit/);
+    assert.match((await arrived.textContent()) ?? '', /UDP, .+ ms, hit/);
     await axe('a query that arrived');
   });
 

@@ -78,7 +78,11 @@ export function Arrived({ row, namespace }: ArrivedProps) {
     <section class="note good" aria-label={t('overview.arrival')}>
       <p>
         <strong>{t('overview.there')}</strong>{' '}
-        {t('overview.thereRow', { transport: transport.toUpperCase(), ms: milliseconds(ms), status })}
+        {t('overview.thereRow', {
+          transport: transport.toUpperCase(),
+          ms: ms === 0 ? t('overview.underOne') : milliseconds(ms),
+          status,
+        })}
       </p>
       <p>
         <a href="/query-log">{t('overview.toQueryLog')}</a>
