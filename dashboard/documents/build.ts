@@ -107,7 +107,11 @@ export async function buildDocuments(): Promise<string> {
     .flatMap((group) => group.pages)
     .map((page) => {
       const link = (href: string): string | null => targets.resolve(page.path, href);
-      const rendered = render(page.text, { link, picture: (href) => pictureAt(link(href), targets.files) });
+      const rendered = render(page.text, {
+        link,
+        title: (href, text) => targets.titleOf(page.path, href, text),
+        picture: (href) => pictureAt(link(href), targets.files),
+      });
       return { page, rendered };
     });
   const index = searchIndex(

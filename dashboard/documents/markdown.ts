@@ -23,6 +23,8 @@ export interface Rendered {
 interface Options {
   /** @returns null: the text of the link is shown without a link */
   readonly link: (href: string) => string | null;
+  /** What a link shows. @returns null: its own text */
+  readonly title: (href: string, text: string) => string | null;
   /** @returns null: no such picture; its text is shown */
   readonly picture: (href: string) => Picture | null;
 }
@@ -173,7 +175,9 @@ class Renderer {
   #link({ href, text: shown, tokens }: Tokens.Link): string {
     const to = this.#options.link(href);
     // An address as it is typed: it may be one of this server.
-    const text = shown === href ? escapeHtml(marked(href)) : this.#inline(tokens);
+    const title = this.#options.title(href, shown);
+    const text =
+      shown === href ? escapeHtml(marked(href)) : title === null ? this.#inline(tokens) : escapeHtml(title);
     if (to === null) return text;
     const other = /^https?:/.test(to) ? ' rel="noreferrer"' : '';
     return `<a href="${escapeHtml(marked(to))}"${other}>${text}</a>`;

@@ -1,6 +1,6 @@
 /** Which documents become pages, where, in which order, and what a link of one leads to. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
+import { basename, dirname, join, normalize } from 'node:path';
 
 export interface Source {
   /** In the checkout, such as `docs/operations/install.md`. */
@@ -106,11 +106,19 @@ export class Links {
   /** Links to files that are in no checkout. */
   readonly broken: string[] = [];
   readonly #root: string;
-  readonly #urls: ReadonlyMap<string, string>;
+  readonly #pages: ReadonlyMap<string, Source>;
 
   constructor(root: string, sources: readonly Source[]) {
     this.#root = root;
-    this.#urls = new Map(sources.map(({ path, url }) => [path, url]));
+    this.#pages = new Map(sources.map((source) => [source.path, source]));
+  }
+
+  /** Documents name each other by their files, such as `NODES`: their readers know titles. @returns null: the text names no file */
+  titleOf(from: string, href: string, text: string): string | null {
+    if (!/^[A-Z-]+$/.test(text)) return null;
+    const path = normalize(join(dirname(from), href.split('#', 1)[0]!));
+    const page = this.#pages.get(path);
+    return page !== undefined && basename(path, '.md') === text ? nameInIndex(page) : null;
   }
 
   /** @returns null: it leads to what only a checkout has */
@@ -120,8 +128,8 @@ export class Links {
     const hash = anchor === undefined ? '' : `#${anchor}`;
     if (path === '') return hash;
     const target = normalize(join(dirname(from), path)).replace(/\/$/, '');
-    const page = this.#urls.get(target) ?? this.#urls.get(`${target}/README.md`);
-    if (page !== undefined) return `${page}${hash}`;
+    const page = this.#pages.get(target) ?? this.#pages.get(`${target}/README.md`);
+    if (page !== undefined) return `${page.url}${hash}`;
     // The files of deploy/ are listed by the page about them.
     if (target.startsWith('deploy/') && !target.slice(7).includes('.')) return '/docs/deploy';
     if (!existsSync(join(this.#root, target))) this.broken.push(`${from}: ${href}`);

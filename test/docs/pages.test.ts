@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
@@ -87,6 +87,15 @@ describe('the documents as pages', () => {
     }
     assert.deepEqual(faults, []);
     assert.deepEqual(manifest.broken, [], 'links to files that are in no checkout');
+  });
+
+  it('name each other by titles, and not by files of a checkout', () => {
+    for (const { url, html } of pages.values()) {
+      for (const [, path, text] of html.matchAll(/<a href="(\/docs[^"#]*)[^>]*>([A-Z-]+)<\/a>/g))
+        if (Object.hasOwn(manifest.pages, path!))
+          assert.notEqual(`${text}.md`, basename(manifest.pages[path!]!.markdown), `${url}: ${text}`);
+    }
+    assert.ok(pages.get('/docs/feed')!.html.includes('<a href="/docs/nodes">Many nodes</a>'));
   });
 
   it('have the names of the server in every command, and no mark left', () => {
