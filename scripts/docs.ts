@@ -22,7 +22,7 @@ const LIMITS_PAGE = 'docs/operations/limits.md';
 /** Pages of docs/services with their titles and services; the last one has all others. */
 const SERVICE_PAGES: Readonly<Record<string, readonly [title: string, ...resources: string[]]>> = {
   'data.md': [
-    'Services with data of others',
+    'Services with third-party data',
     ...['weather', 'forecast', 'stock', 'forex', 'crypto', 'geoip', 'btc'],
   ],
   'time-and-place.md': ['Services of time and place', ...['units', 'sun', 'moon', 'time', 'epoch', 'aerial']],

@@ -44,7 +44,7 @@ const SHORT: Readonly<Record<string, string>> = {
   'operations/settings': 'Settings',
   run: 'Run programs',
   sdk: 'SDK for JavaScript',
-  'services/data': 'Data of others',
+  'services/data': 'Third-party data',
   'services/numbers': 'Numbers and words',
   'services/time-and-place': 'Time and place',
 };
