@@ -6,7 +6,7 @@ import { type Service, type ServiceDescription, serviceSchema } from './service.
 export const CIDR_ABOUT: ServiceDescription = {
   schema: serviceSchema({
     resource: 'cidr',
-    title: 'Network of addresses',
+    title: 'CIDR block',
     description:
       'What a network holds, and whether an address before it is in it; IPv4 and IPv6. Names have hyphens for dots, colons and the slash: 10.0.0.0/8 is 10-0-0-0-8, 2001:db8::/32 is 2001-db8---32, ::1 is 0--1. The answer never changes: it has no ts.',
     properties: {

@@ -23,6 +23,12 @@ export function count(value: number): string {
   return COUNT.format(value);
 }
 
+/** `16777216` is 16,777,216: digits of any length, of which none is lost. Up to four digits, and what is no decimal number, stay. */
+export function grouped(digits: string): string {
+  const [, sign = '', whole = '', rest = ''] = /^(-?)(\d{5,})(\.\d+)?$/.exec(digits) ?? [];
+  return whole === '' ? digits : `${sign}${COUNT.format(BigInt(whole))}${rest}`;
+}
+
 /** 12.3K: for axes and small places. */
 export function shortCount(value: number): string {
   return SHORT.format(value);

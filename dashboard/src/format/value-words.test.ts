@@ -9,6 +9,8 @@ const ANSWERS = readdirSync(DOCS)
   .flatMap((name) => readFileSync(new URL(name, DOCS), 'utf8').split('\n'))
   .filter((line) => line.startsWith('v=svc1;s=ok;t=data;'));
 
+const ALL = '340,282,366,920,938,463,463,374,607,431,768,211,456';
+
 function wordsOf(text: string): readonly [string, string] | null {
   const words = valueWords(readEnvelope(`v=svc1;s=ok;t=data;${text}`).fields);
   return words && [words.headline, words.detail];
@@ -42,6 +44,21 @@ describe('the value of a service in words', () => {
         ['The sun stays down', 'Tromsø, NO · 2026-12-21 · UTC'],
       ],
       ['ip=10.0.0.1;country=Utopia', ['Utopia', '10.0.0.1']],
+      [
+        'net=10.0.0.0/8;first=10.0.0.0;last=10.255.255.255;n=16777216',
+        ['16,777,216 addresses', '10.0.0.0/8 · 10.0.0.0 to 10.255.255.255'],
+      ],
+      [
+        'net=::/0;first=::;last=f::;n=340282366920938463463374607431768211456',
+        [`${ALL} addresses`, '::/0 · :: to f::'],
+      ],
+      ['net=::1/128;first=::1;last=::1;n=1', ['one address', '::1/128 · ::1 to ::1']],
+      ['val=12345.6789;from=km;to=m;res=12345678.9;cat=length', ['12,345,678.9 m', '12,345.6789 km']],
+      ['val=11111;from=2;to=10;res=31', ['31', '11111 · base 2 → base 10']],
+      ['flips=heads;heads=1;tails=0', ['heads', '']],
+      ['flips=heads tails tails;heads=1;tails=2', ['heads tails tails', '1 × heads · 2 × tails']],
+      ['dice=1d20;rolls=9;sum=9', ['9', '1d20']],
+      ['dice=2d6+1;rolls=3 5;sum=9', ['9', '2d6+1 · rolled 3 + 5']],
     ] as const) {
       assert.deepEqual(wordsOf(fields), words, fields);
     }

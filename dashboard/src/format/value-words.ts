@@ -1,6 +1,6 @@
 /** What the answer of a public service says, for people. The fields are those of docs/SERVICES.md. */
-import { type TextKey, t } from '../text/text.ts';
-import { count } from './format.ts';
+import { type TextKey, t, tn } from '../text/text.ts';
+import { count, grouped } from './format.ts';
 
 export interface ValueWords {
   /** The value: `3.10685596119 mi`. */
@@ -16,6 +16,8 @@ interface Form {
   readonly has: readonly string[];
   readonly headline: TextKey;
   readonly detail: TextKey;
+  /** The field whose number decides between `one address` and `{n} addresses`. */
+  readonly counts?: string;
 }
 
 const FORMS: readonly Form[] = [
@@ -28,7 +30,7 @@ const FORMS: readonly Form[] = [
   { has: ['prc', 'quote'], headline: 'values.crypto', detail: 'values.cryptoOf' },
   { has: ['prc', 'sym'], headline: 'values.stock', detail: 'values.stockOf' },
   { has: ['height', 'fee'], headline: 'values.btc', detail: 'values.btcOf' },
-  { has: ['net', 'n'], headline: 'values.cidr', detail: 'values.cidrOf' },
+  { has: ['net', 'n'], headline: 'values.cidr', detail: 'values.cidrOf', counts: 'n' },
   { has: ['ip', 'country'], headline: 'values.geoip', detail: 'values.geoipOf' },
   { has: ['dice', 'sum'], headline: 'values.dice', detail: 'values.diceOf' },
   { has: ['flips'], headline: 'values.coin', detail: 'values.coinOf' },
@@ -56,14 +58,21 @@ export function valueWords(fields: Fields): ValueWords | null {
   const form = FORMS.find(({ has }) => has.every((name) => fields.has(name)));
   if (form === undefined) return null;
   const values = Object.fromEntries([...fields].map(([name, value]) => [name, shown(name, value, fields)]));
-  return { headline: filled(form.headline, values), detail: filled(form.detail, values) };
+  const { headline, detail, counts } = form;
+  const number = counts === undefined ? 0 : Number(fields.get(counts));
+  // One coin, or one die without a bonus, is its value once more.
+  const isValueAgain =
+    fields.get('flips')?.includes(' ') === false ||
+    (fields.has('rolls') && fields.get('rolls') === fields.get('sum'));
+  return {
+    headline: filled(tn(headline, number, values)),
+    detail: isValueAgain ? (fields.get('dice') ?? '') : filled(t(detail, values)),
+  };
 }
 
 /** A field that is missing leaves no mark, and nothing that joined it to the others. */
-function filled(key: TextKey, values: Readonly<Record<string, string>>): string {
-  return t(key, values)
-    .replace(/\s*·?\s*\{\w+\}%?/g, '')
-    .replace(/^[\s·]+/, '');
+function filled(text: string): string {
+  return text.replace(/\s*·?\s*\{\w+\}%?/g, '').replace(/^[\s·]+/, '');
 }
 
 function shown(name: string, value: string, fields: Fields): string {
@@ -75,7 +84,12 @@ function shown(name: string, value: string, fields: Fields): string {
   if (name === 'state') return STATES[value] ?? value;
   // Counts and prices are short enough for a number; longer ones keep their digits.
   if (['km', 'mi', 'height', 'prc'].includes(name) && value.length <= 15) return count(Number(value));
-  return value;
+  // Fields that are decimal numbers in every answer. Of base, `val` and `res` have digits of any base.
+  const isNumber = ['n', 'sec', 'heads', 'tails', 'sum', 'min', 'max'].includes(name);
+  const isOfUnits = fields.has('cat') && ['val', 'res'].includes(name);
+  const isOfRandom = fields.has('min') && name === 'val';
+  if (name === 'rolls') return value.replaceAll(' ', ' + ');
+  return isNumber || isOfUnits || isOfRandom ? grouped(value) : value;
 }
 
 function capital(text: string): string {

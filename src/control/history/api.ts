@@ -50,7 +50,7 @@ const ROUTES = describeRoutes('Records', 'credential', {
   },
   restore: {
     operationId: 'restoreRecord',
-    summary: 'Gives a record the value of a version again',
+    summary: 'Restores a version of a record',
     description: `A new write: with a version, an ETag and an event of its own. ${NO_HISTORY}`,
     headers: ['Idempotency-Key', 'If-Match'],
     request: RESTORE.schema,

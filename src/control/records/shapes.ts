@@ -227,7 +227,6 @@ const ENCODING: Reader<'plain' | null> = {
     type: 'string',
     enum: ['b64', 'plain'],
     description: `${ENCODING_ABOUT} \`b64\` unless given`,
-    examples: ['plain'],
   },
   read(fields, name) {
     const text = fields.text(name);
