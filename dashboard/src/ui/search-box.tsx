@@ -16,7 +16,7 @@ export interface SearchBoxProps {
 
 const PAUSE_MS = 200;
 
-/** A search box. `/` moves the focus into it. */
+/** A search box. `/` moves the focus into it, and the arrow down out of it: to the current row of the table, or its first. */
 export function SearchBox({ value, onSearch, label = t('ui.search'), ...props }: SearchBoxProps) {
   const [typed, setTyped] = useState(value);
   const input = useRef<HTMLInputElement>(null);
@@ -49,6 +49,10 @@ export function SearchBox({ value, onSearch, label = t('ui.search'), ...props }:
       }}
       onKeyDown={(event) => {
         if (event.key === 'Enter') onSearch(typed);
+        if (event.key !== 'ArrowDown') return;
+        event.preventDefault();
+        const rows = (which: string) => document.querySelector<HTMLElement>(`main .table-row[${which}]`);
+        (rows('tabindex="0"') ?? rows('aria-rowindex="2"'))?.focus();
       }}
     />
   );
