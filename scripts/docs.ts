@@ -112,7 +112,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 }
 
 function servicesPage(title: string, services: readonly Service[]): string {
-  return `# ${title}\n\n\`npm run docs\` writes this page from the descriptions of the services. [SERVICES](../SERVICES.md) has what all have in common.\n\n${services.map(section).join('\n')}`;
+  return `# ${title}\n\n[Public services](../SERVICES.md) has what all have in common: how to ask, errors, how long an answer is kept.\n\n${services.map(section).join('\n')}`;
 }
 
 function section({ resource, about }: Service): string {
