@@ -32,12 +32,12 @@ browserTest(
 
     it('the account is ready', async () => {
       const { server, page, signIn } = get();
-      const { call } = account(server, EMAIL, 'pro');
-      await call('POST', '/namespaces', { namespace: { name: 'acme' } });
+      const ada = account(server, EMAIL, 'pro');
+      await ada.call('POST', '/namespaces', { namespace: { name: 'acme' } });
       const webhook = { name: 'mirror', url: 'https://hooks.example.com/in', events: ['record.upserted'] };
-      await call('POST', '/webhooks', { webhook });
-      await call('POST', '/organizations', { organization: { name: 'Analytical' } });
-      await call('POST', '/records', { record: { key: 'greeting.acme.v1', data: 'aGVsbG8=' } });
+      await ada.call('POST', '/webhooks', { webhook });
+      await ada.call('POST', '/organizations', { organization: { name: 'Analytical' } });
+      await ada.call('POST', '/records', { record: { key: 'greeting.acme.v1', data: 'aGVsbG8=' } });
       await signIn();
       user = await keyboardUser(page);
     });

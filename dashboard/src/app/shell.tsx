@@ -166,7 +166,7 @@ function TopBar({ email, organization, onHelp, onPalette }: TopBarProps) {
 const NAME_MAX = 24;
 
 function shortName(name: string): string {
-  const letters = [...name];
+  const letters = Array.from(name);
   return letters.length > NAME_MAX ? `${letters.slice(0, NAME_MAX).join('')}…` : name;
 }
 

@@ -192,7 +192,7 @@ function decodeOrdered(
   return { after: { value: value as string | number, id }, matched };
 }
 
-export function encodePosition({ namespace, createdAt, id }: ListingPosition, filter: ListingFilter): string {
+export function encodeListing({ namespace, createdAt, id }: ListingPosition, filter: ListingFilter): string {
   return encodeListingCursor({ n: namespace, c: createdAt, i: id }, filter);
 }
 

@@ -5,7 +5,7 @@ import { listNamespaces, type NamespaceRow } from '../../store/namespaces.ts';
 import { listTogether, type RecordPosition, readSpan } from '../../store/record-listing.ts';
 import type { RecordRow, RecordsTable } from '../../store/records.ts';
 import type { HasClock, HasStore } from '../deps.ts';
-import { encodePosition, type ListingFilter, type ListingPosition } from './listing-query.ts';
+import { encodeListing, type ListingFilter, type ListingPosition } from './listing-query.ts';
 import { PLAIN, RECORD_SCHEMA, type RecordResource, recordResource } from './shapes.ts';
 
 /** Records of one statement of a stream. The first number fills a page with full records. */
@@ -35,7 +35,7 @@ export async function pageRecords(
   const rows = await readOn(deps, namespaces, filter, after, limit + 1);
   const last = rows.length > limit ? rows[limit - 1] : undefined;
   rows.splice(limit);
-  return pageOf(rows, last === undefined ? null : encodePosition(positionOf(last), filter));
+  return pageOf(rows, last === undefined ? null : encodeListing(positionOf(last), filter));
 }
 
 export function pageOf(rows: RecordRow[], next: string | null): RecordPage {

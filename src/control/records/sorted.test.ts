@@ -24,7 +24,7 @@ async function walk(caller: Caller, query: string, between = async (): Promise<v
     assert.equal(status, 200, text);
     keys.push(...json.map(keyOf));
     matched.push(headers['x-matched-by']);
-    path = /\/records\?[^>]*/.exec(String(headers.link ?? ''))?.[0];
+    path = /\/records\?[^>]*/.exec(headers.link?.toString() ?? '')?.[0];
     if (path !== undefined) await between();
   }
   return { keys, matched: [...new Set(matched)] };
