@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { browserTest } from '../support/browser/dashboard.ts';
 
-const PATHS = ['/namespaces', '/records?namespace=acme', '/webhooks', '/account', '/no-such-page'];
+const PATHS = ['/namespaces', '/records?namespace=acme', '/webhooks', '/account', '/webhooks/0190'];
 
 browserTest('sign-in', (get) => {
   it('every page but those of visitors leads to sign-in', async () => {
@@ -16,6 +16,21 @@ browserTest('sign-in', (get) => {
     }
     await axe('sign-in');
     await shot('sign-in');
+  });
+
+  it('a path of no page says so, with links to what is there', async () => {
+    const { page, origin, axe } = get();
+    await page.goto(`${origin}/pricing`);
+    await page.getByRole('heading', { level: 1, name: 'Page not found' }).waitFor();
+    assert.equal(new URL(page.url()).pathname, '/pricing');
+    await axe('no such page');
+    await page.getByRole('main').getByRole('link', { name: 'Services' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Public services' }).waitFor();
+    await page.goto(`${origin}/pricing`);
+    await page.getByRole('link', { name: 'Sign in', exact: true }).click();
+    await page.getByText('The same form makes an account').waitFor();
+    const site = page.getByRole('navigation', { name: 'Site' });
+    assert.deepEqual(await site.getByRole('link').allInnerTexts(), ['Services', 'Playground', 'API', 'Docs']);
   });
 
   it('a wrong code is refused, and a right one leads to the page that was wanted', async () => {

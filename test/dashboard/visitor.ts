@@ -43,8 +43,13 @@ browserTest('visitor', (get) => {
     const { page, axe } = get();
     const answer = page.getByRole('region', { name: 'Answer' });
     const signatures = page.getByRole('region', { name: 'Signatures' });
-    await page.getByRole('button', { name: 'weather in London' }).click();
+    await page.getByRole('textbox', { name: 'Name' }).click();
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type('weather in London');
+    await page.keyboard.press('Enter');
     await answer.getByText('not available now').waitFor();
+    await signatures.getByText(/^asked in .*s$/).waitFor();
+    assert.equal(await signatures.getByRole('link').count(), 0);
     await signatures.getByText(en.front.noSignature).waitFor();
     await axe('a provider that is down');
     await page.getByRole('textbox', { name: 'Name' }).click();
@@ -54,9 +59,9 @@ browserTest('visitor', (get) => {
     await answer.getByText(en.front.refusedWhy).waitFor();
     await page.getByRole('textbox', { name: 'Name' }).click();
     await page.keyboard.press('Control+a');
-    await page.keyboard.type('what is..the time in Tokyo');
+    await page.keyboard.type('what is..the matter');
     await page.keyboard.press('Enter');
-    await answer.getByText(en.front.notNameWhy).waitFor();
+    await answer.getByText('That is not a DNS name').waitFor();
     await page.keyboard.press('Control+a');
     await page.keyboard.type('get.nowhere-at-all.time.public.v1.uqrp.net');
     await page.keyboard.press('Enter');
@@ -91,6 +96,45 @@ browserTest('visitor', (get) => {
     await page.unroute('**/dns-query');
   });
 
+  it('words and names without a zone are understood, and other names are told which ones are answered', async () => {
+    const { page, origin } = get();
+    await page.goto(`${origin}/`);
+    const answer = page.getByRole('region', { name: 'Answer' });
+    const signatures = page.getByRole('region', { name: 'Signatures' });
+    const name = page.getByRole('textbox', { name: 'Name' });
+    await answer.getByText('62.1371192237 mi').waitFor();
+    await signatures.getByText(/its parent zone is not compared/).waitFor();
+    for (const [typed, asked, shown] of [
+      ['5 miles in km', 'get.5-mi-to-km.units.public.v1.uqrp.net', '8.04672 km'],
+      ['get.2042.words.public.v1', 'get.2042.words.public.v1.uqrp.net', 'two thousand'],
+      ['google.com', 'google.com', 'names that end in uqrp.net only'],
+      ['', '', 'Type a name'],
+    ] as const) {
+      await name.click();
+      await page.keyboard.press('Control+a');
+      await page.keyboard.press('Delete');
+      await page.keyboard.type(typed);
+      await page.keyboard.press('Enter');
+      await answer.getByText(shown).first().waitFor();
+      assert.equal(await name.inputValue(), asked);
+    }
+  });
+
+  it('what has no answer now gives its place to what has one', async () => {
+    const { page, origin } = get();
+    await page.goto(`${origin}/`);
+    const live = page.getByRole('list', { name: 'Live' });
+    const chips = page.getByRole('group', { name: en.front.chips }).getByRole('button');
+    // The tests have no network, so nothing answers of what others have to answer for.
+    await eventually(async () => (await live.getByText('Weather in London').count()) === 0, 20_000);
+    await eventually(async () => (await live.getByText('Bitcoin').count()) === 0, 20_000);
+    assert.equal(await live.getByRole('link').count(), 8);
+    await chips.filter({ hasText: '2042 in words' }).waitFor();
+    assert.equal(await chips.filter({ hasText: 'weather' }).count(), 0);
+    assert.equal(await chips.count(), 8);
+    assert.equal(await live.getByText('not available now').count(), 0);
+  });
+
   it('the dice are rolled again, and the clock goes on', async () => {
     const { page, origin } = get();
     await page.goto(`${origin}/`);
@@ -112,7 +156,7 @@ browserTest('visitor', (get) => {
     const { origin, server } = get();
     const html = await (await fetch(`${origin}/`, { headers: { accept: 'text/html' } })).text();
     assert.match(html, /<h1>Ask the DNS\. It answers with data\.<\/h1>/);
-    assert.ok(html.includes(`dig @localhost -p ${server.ports.dns} TXT "get.100`));
+    assert.ok(html.includes(`dig @127.0.0.1 -p ${server.ports.dns} TXT "get.100`));
     assert.match(html, /<meta property="og:title"/);
     assert.doesNotMatch(html, /\{\{/);
     assert.match(await (await fetch(`${origin}/robots.txt`)).text(), /^User-agent: \*\nAllow: \/\n$/);

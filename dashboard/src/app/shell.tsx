@@ -22,7 +22,7 @@ import { ScreenSlot } from './screen-slot.tsx';
 import { identityOf, isLandingOn, session, signedIn, startSession } from './session.ts';
 import { addShortcuts, type Shortcut } from './shortcuts.ts';
 import { ThemeButton } from './theme-button.tsx';
-import { VisitorFrame } from './visitor-frame.tsx';
+import { VisitorFrame, VisitorHeader } from './visitor-frame.tsx';
 
 export function Shell() {
   const now = session.value;
@@ -30,7 +30,9 @@ export function Shell() {
   const route = findRoute(pathname)?.route;
   const isOpen = route?.isOpen === true;
   const isOut = now.phase === 'out';
-  const leadsToSignIn = isOut && !isOpen;
+  // A path of no page says so, to everybody.
+  const isUnknown = route === undefined;
+  const leadsToSignIn = isOut && !isOpen && !isUnknown;
   const hasLeft = now.phase === 'out' && now.hasLeft;
   useEffect(() => {
     if (!leadsToSignIn) return;
@@ -54,12 +56,12 @@ export function Shell() {
       </main>
     );
   }
-  if (isOut && isOpen && route.isAlone !== true) return <VisitorFrame />;
+  if (isOut && (isUnknown || (isOpen && route.isAlone !== true))) return <VisitorFrame />;
   if (route?.isAlone === true && now.phase !== 'asking') {
     return (
       <>
+        <VisitorHeader />
         <main id="main" class="alone">
-          <Brand />
           <ScreenSlot user="" />
         </main>
         <Toasts />

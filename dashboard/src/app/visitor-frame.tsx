@@ -1,8 +1,10 @@
 /** What is around a screen that is open to people who are not signed in. */
+import type { ComponentChildren } from 'preact';
 import { t } from '../text/text.ts';
 import { Brand } from '../ui/brand.tsx';
 import { Toasts } from '../ui/toast.tsx';
 import { place } from './router.ts';
+import { findRoute } from './routes.ts';
 import { ScreenSlot } from './screen-slot.tsx';
 import { ThemeButton } from './theme-button.tsx';
 
@@ -17,7 +19,26 @@ const LINKS = [
 export function VisitorFrame() {
   const { pathname, query } = place.value;
   const text = query.toString();
-  const next = encodeURIComponent(`${pathname}${text === '' ? '' : `?${text}`}`);
+  const next = `${pathname}${text === '' ? '' : `?${text}`}`;
+  const signIn = findRoute(pathname) === null ? '/sign-in' : `/sign-in?next=${encodeURIComponent(next)}`;
+  return (
+    <>
+      <VisitorHeader>
+        <a class="button primary" href={signIn}>
+          {t('nav.signIn')}
+        </a>
+      </VisitorHeader>
+      <main id="main" class="visitor">
+        <ScreenSlot user="" />
+      </main>
+      <Toasts />
+    </>
+  );
+}
+
+/** @param children after the links: the button to sign in, but not where one is signing in */
+export function VisitorHeader({ children }: { readonly children?: ComponentChildren }) {
+  const { pathname } = place.value;
   return (
     <>
       <a class="skip" href="#main">
@@ -38,14 +59,8 @@ export function VisitorFrame() {
           ))}
         </nav>
         <ThemeButton />
-        <a class="button primary" href={`/sign-in?next=${next}`}>
-          {t('nav.signIn')}
-        </a>
+        {children}
       </header>
-      <main id="main" class="visitor">
-        <ScreenSlot user="" />
-      </main>
-      <Toasts />
     </>
   );
 }

@@ -12,8 +12,8 @@ export type PanelState =
   | { readonly phase: 'idle' }
   | { readonly phase: 'asking'; readonly last: CheckedAnswer | null }
   | { readonly phase: 'answered'; readonly answer: CheckedAnswer }
-  /** `notName`: what was typed is no name, so nothing was asked. */
-  | { readonly phase: 'unreachable' | 'notName' };
+  /** `notName` and `empty`: what was typed is no name, so nothing was asked. */
+  | { readonly phase: 'unreachable' | 'notName' | 'empty' };
 
 const IDLE: PanelState = { phase: 'idle' };
 
@@ -29,6 +29,10 @@ export function useQuestion(zones: readonly string[]): {
     running.current?.abort();
     const ending = new AbortController();
     running.current = ending;
+    if (name.trim() === '') {
+      setState({ phase: 'empty' });
+      return;
+    }
     setState((before) => ({ phase: 'asking', last: before.phase === 'answered' ? before.answer : null }));
     askChecked(name.trim(), zoneWith(name.trim(), zones), ending.signal).then(
       (answer) => {
@@ -43,12 +47,18 @@ export function useQuestion(zones: readonly string[]): {
   return { state, ask };
 }
 
-export function AnswerPanel({ state }: { readonly state: PanelState }) {
+export interface AnswerPanelProps {
+  readonly state: PanelState;
+  /** That this server answers for. */
+  readonly zones: readonly string[];
+}
+
+export function AnswerPanel({ state, zones }: AnswerPanelProps) {
   const answer = state.phase === 'answered' ? state.answer : state.phase === 'asking' ? state.last : null;
   return (
     <div class="front-panel" aria-busy={state.phase === 'asking' || undefined}>
       <section class="front-value" aria-label={t('front.answer')} aria-live="polite">
-        <Value state={state} answer={answer} />
+        <Value state={state} answer={answer} zones={zones} />
       </section>
       <section class="front-check" aria-label={t('front.signatures')}>
         {answer === null ? null : <Verdict answer={answer} />}
@@ -57,14 +67,19 @@ export function AnswerPanel({ state }: { readonly state: PanelState }) {
   );
 }
 
-function Value({ state, answer }: { readonly state: PanelState; readonly answer: CheckedAnswer | null }) {
-  if (state.phase === 'notName') return <Failure title={t('front.notName')} why={t('front.notNameWhy')} />;
+function Value({ state, answer, zones }: AnswerPanelProps & { readonly answer: CheckedAnswer | null }) {
+  const [zone = ''] = zones;
+  if (state.phase === 'empty') return <Failure title={t('front.empty')} why={t('front.emptyWhy')} />;
+  if (state.phase === 'notName')
+    return <Failure title={t('front.notName')} why={t('front.notNameWhy', { zone })} />;
   if (state.phase === 'unreachable')
     return <Failure title={t('front.unreachable')} why={t('front.unreachableWhy')} />;
   if (answer === null)
     return <p class="front-caption">{state.phase === 'asking' ? t('front.asking') : ''}</p>;
   if (answer.problem !== null) {
-    const { problem, code } = answer;
+    const { problem, code, name } = answer;
+    if (problem === 'refused' && zoneWith(name, zones) === null)
+      return <Failure title={t('front.outside')} why={t('front.outsideWhy', { zones: zones.join(', ') })} />;
     return (
       <>
         <Failure title={t(`front.${problem}`, { code })} why={t(`front.${problem}Why`)} />
@@ -125,12 +140,19 @@ function Verdict({ answer }: { readonly answer: CheckedAnswer }) {
               {t(isValid ? 'front.valid' : 'front.notValid', { algorithm: shortName(algorithm) })}
             </p>
           ))}
+      {result === 'valid' ? (
+        <p class="front-caption">
+          {t('front.notCompared')} <a href="/docs/threats">{t('front.notComparedWhy')}</a>
+        </p>
+      ) : null}
       <p class="front-caption">
-        {t('front.answered', { ms: milliseconds(answer.ms), ttl: ttlText(answer.ttl) })}
+        {[t('front.asked', { ms: milliseconds(answer.ms) }), ttlText(answer.ttl)]
+          .filter((part) => part !== '')
+          .join(' · ')}
       </p>
-      {hasTokenLabel(answer.name) ? null : (
+      {signatures.length === 0 || hasTokenLabel(answer.name) ? null : (
         <p>
-          <a href={`/playground?name=${encodeURIComponent(answer.name)}`}>{t('front.tamper')} ›</a>
+          <a href={`/playground?name=${encodeURIComponent(answer.name)}&tamper=1`}>{t('front.tamper')} ›</a>
         </p>
       )}
     </>

@@ -1,4 +1,5 @@
 /** The wall of cards: what some of the services of this server say now. */
+import { signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 import { t } from '../text/text.ts';
 import { Button } from '../ui/button.tsx';
@@ -39,17 +40,26 @@ async function servicesOn(zone: string): Promise<ReadonlySet<string> | null> {
   return data === null ? null : new Set(Object.keys(JSON.parse(data) as object));
 }
 
+/** Services that the page has found to be away. */
+export const awayServices = signal<ReadonlySet<string>>(new Set());
+
+/** A card whose service is away gives its place to the first one that is not shown, so that no other card moves. */
 export function Live({ zone }: { readonly zone: string }) {
   const [on, setOn] = useState<ReadonlySet<string> | null>(null);
   useEffect(() => {
     servicesOn(zone).then(setOn, () => undefined);
   }, [zone]);
-  const cards = CARDS.filter(({ service }) => on === null || on.has(service)).slice(0, SHOWN);
+  const all = CARDS.filter(({ service }) => on === null || on.has(service));
+  const spares = all.slice(SHOWN).filter(({ service }) => !awayServices.value.has(service));
+  const cards = all
+    .slice(0, SHOWN)
+    .map((card) => (awayServices.value.has(card.service) ? (spares.shift() ?? card) : card));
   return (
     <>
       {cards.map((card) => (
         <LiveCard
           key={card.service}
+          onAway={() => (awayServices.value = new Set([...awayServices.value, card.service]))}
           service={card.service}
           name={`${card.name}.${zone}`}
           title={card.title}
@@ -69,31 +79,45 @@ export interface LiveCardProps {
   /** Default: the page of the service. */
   readonly href?: string;
   readonly canAsk: boolean;
+  /** It was asked twice, and has no answer now. Until then it does not say so. */
+  readonly onAway?: () => void;
 }
 
 /** A service, and what it says now. */
-export function LiveCard({ service, name, title, href = `/services/${service}`, canAsk }: LiveCardProps) {
+export function LiveCard({
+  service,
+  name,
+  title,
+  href = `/services/${service}`,
+  canAsk,
+  onAway,
+}: LiveCardProps) {
   const [answer, setAnswer] = useState<FrontAnswer | 'none' | null>(null);
+  const [isAgain, setAgain] = useState(false);
+  const [wasAsked, setAsked] = useState(false);
   const ask = (): Promise<void> => askServer(name).then(setAnswer, () => setAnswer('none'));
   useEffect(() => {
     if (!canAsk) return;
     void ask();
-    const timer = setTimeout(() => {
-      setAnswer((now) => {
-        if (now !== null && now !== 'none' && now.problem === 'away') void ask();
-        return now;
-      });
-    }, AGAIN_MS);
+    const timer = setTimeout(() => setAgain(true), AGAIN_MS);
     return () => clearTimeout(timer);
   }, [canAsk, name]);
+  const isAway = answer !== null && answer !== 'none' && answer.problem === 'away';
+  useEffect(() => {
+    if (isAgain && isAway && !wasAsked) void ask().then(() => setAsked(true));
+  }, [isAgain, isAway]);
+  useEffect(() => {
+    if (wasAsked && isAway) onAway?.();
+  }, [wasAsked, isAway]);
+  const isPending = isAway && onAway !== undefined && !wasAsked;
   return (
     <li class="live-card">
       <a href={href}>
         {title === undefined ? null : <span class="live-title">{title}</span>}
         <span class="live-value" aria-live={service === 'dice' ? 'polite' : undefined}>
-          {answer === null ? '\u00a0' : <LiveValue service={service} answer={answer} />}
+          {isPending || answer === null ? '\u00a0' : <LiveValue service={service} answer={answer} />}
         </span>
-        <code class="live-name">{name.replace(/(?<=\.public\.v1)\..*$/, '')}</code>
+        <code class="live-name">{name.replace(/\.public\.v1\..*$/, '')}</code>
       </a>
       {service === 'dice' ? (
         <Button tone="quiet" label={t('front.again')} title={t('front.again')} onClick={() => void ask()}>
@@ -108,7 +132,12 @@ function LiveValue({ service, answer }: { readonly service: string; readonly ans
   if (answer === 'none' || answer.problem !== null) return <span class="dim">{t('front.away')}</span>;
   const offset = answer.fields?.get('off');
   if (service === 'time' && offset !== undefined)
-    return <Clock iso={answer.fields?.get('iso') ?? ''} offset={Number(offset)} />;
+    return (
+      <>
+        <Clock iso={answer.fields?.get('iso') ?? ''} offset={Number(offset)} />
+        <span class="live-detail">{answer.fields?.get('loc')}</span>
+      </>
+    );
   const { headline, detail } = answerWords(answer);
   if (service === 'dice') return <>{`${sumOf(answer.fields)}${headline}`}</>;
   return (
@@ -119,10 +148,11 @@ function LiveValue({ service, answer }: { readonly service: string; readonly ans
   );
 }
 
-/** `3 5` of `2d6+1` is 3 + 5 + 1 = . */
+/** `3 5` of `2d6+1` is 3 + 5 + 1 = ; a single die needs no sum. */
 function sumOf(fields: FrontAnswer['fields']): string {
   const plus = /[+-]\d+$/.exec(fields?.get('dice') ?? '')?.[0] ?? '';
   const rolls = (fields?.get('rolls') ?? '').replaceAll(' ', ' + ');
+  if (plus === '' && /^\d*$/.test(rolls)) return '';
   return `${rolls}${plus.replace(/^[+-]/, (sign) => (sign === '+' ? ' + ' : ' − '))} = `;
 }
 
@@ -137,5 +167,5 @@ function Clock({ iso, offset }: { readonly iso: string; readonly offset: number 
     const timer = setInterval(() => setNow(performance.now()), SECOND);
     return () => clearInterval(timer);
   }, []);
-  return <>{new Date(began + now + offset * SECOND).toISOString().slice(11, 19)}</>;
+  return <span>{new Date(began + now + offset * SECOND).toISOString().slice(11, 19)}</span>;
 }

@@ -1,39 +1,54 @@
 import { useEffect, useState } from 'preact/hooks';
-import { hasTokenLabel } from '../screens/playground/masked-name.ts';
-import { snippetsOf } from '../screens/playground/snippets.ts';
 import { t } from '../text/text.ts';
 import { Button } from '../ui/button.tsx';
-import { CodeBlock } from '../ui/code-block.tsx';
 import { AnswerPanel, useQuestion } from './answer-panel.tsx';
+import { Commands, type CommandsProps } from './commands.tsx';
+import { awayServices } from './live-cards.tsx';
+import { typedName } from './typed-name.ts';
 
-export interface PromptProps {
+export interface PromptProps extends Pick<CommandsProps, 'dns'> {
   readonly zones: readonly string[];
-  /** Of plain DNS; null where this server has none. */
-  readonly dns: { readonly host: string; readonly port: number } | null;
 }
 
-/** Names to try, below the zone, and how they are called. */
-function chipsOf(year: number): readonly (readonly [name: string, text: string])[] {
+type Chip = readonly [name: string, text: string];
+
+/** Names to try, below the zone, and how they are called. Those that others have to answer for are last. */
+function chipsOf(year: number): readonly Chip[] {
   return [
     ['get.100-km-to-mi.units.public.v1', t('front.chipUnits')],
-    ['get.london.weather.public.v1', t('front.chipWeather')],
     ['get.tokyo.time.public.v1', t('front.chipTime')],
     [`get.${year}-06-21.london.sun.public.v1`, t('front.chipSun')],
     ['get.2d6p1.dice.public.v1', t('front.chipDice')],
     ['get.10-0-0-0-8.cidr.public.v1', t('front.chipCidr')],
     ['geoip.ip-8-8-8-8.public.v1', t('front.chipGeoip')],
+    ['get.london.weather.public.v1', t('front.chipWeather')],
     ['get.eur-usd.forex.public.v1', t('front.chipForex')],
   ];
+}
+
+/** In place of those that have no answer now. */
+const SPARE_CHIPS: readonly Chip[] = [
+  ['get.2042.words.public.v1', t('front.chipWords')],
+  ['get.uuid.public.v1', t('front.chipUuid')],
+  ['get.coin.public.v1', t('front.chipCoin')],
+];
+
+function chipsNow(year: number, away: ReadonlySet<string>): readonly Chip[] {
+  const spares = [...SPARE_CHIPS];
+  return chipsOf(year).map((chip) =>
+    away.has(/(\w+)\.public\.v1$/.exec(chip[0])?.[1] ?? '') ? (spares.shift() ?? chip) : chip,
+  );
 }
 
 /** A name, its answer, and the same question for a terminal. It asks the first one by itself. */
 export function Prompt({ zones, dns }: PromptProps) {
   const zone = zones[0] ?? '';
-  const chips = chipsOf(new Date().getUTCFullYear());
+  const chips = chipsNow(new Date().getUTCFullYear(), awayServices.value);
   const [name, setName] = useState(`${chips[0]![0]}.${zone}`);
   const [asked, setAsked] = useState(name);
   const { state, ask } = useQuestion(zones);
-  const askFor = (wanted: string): void => {
+  const askFor = (text: string): void => {
+    const wanted = typedName(text, zone);
     setName(wanted);
     setAsked(wanted);
     ask(wanted);
@@ -44,9 +59,10 @@ export function Prompt({ zones, dns }: PromptProps) {
       <div class="terminal">
         <form
           class="prompt"
+          noValidate
           onSubmit={(event) => {
             event.preventDefault();
-            askFor(name.trim());
+            askFor(name);
           }}
         >
           <label for="prompt-name">
@@ -67,12 +83,12 @@ export function Prompt({ zones, dns }: PromptProps) {
             {t('playground.ask')}
           </Button>
         </form>
-        <AnswerPanel state={state} />
+        <AnswerPanel state={state} zones={zones} />
       </div>
       <div class="chips prompt-chips" role="group" aria-label={t('front.chips')}>
-        {chips.map(([below, text]) => (
+        {chips.map(([below, text], at) => (
           <button
-            key={below}
+            key={at}
             type="button"
             class="chip"
             aria-pressed={asked === `${below}.${zone}`}
@@ -84,23 +100,5 @@ export function Prompt({ zones, dns }: PromptProps) {
       </div>
       <Commands name={asked} dns={dns} />
     </>
-  );
-}
-
-/** Not for a name with a token: it would be copied into histories and logs. */
-export function Commands({ name, dns }: Pick<PromptProps, 'dns'> & { readonly name: string }) {
-  const all = hasTokenLabel(name)
-    ? []
-    : snippetsOf(
-        { name, type: 'TXT', dnssecOk: false, checkingDisabled: false },
-        { dns, origin: location.origin },
-      );
-  const shown = all.filter(({ name: tool }) => (tool === 'dig' && dns !== null) || tool === 'curl');
-  return (
-    <div class="prompt-commands">
-      {shown.map(({ name: tool, code }) => (
-        <CodeBlock key={tool} code={code} label={tool} />
-      ))}
-    </div>
   );
 }

@@ -17,6 +17,7 @@ import type { FrontFacts } from './front.ts';
 
 const FACTS: FrontFacts = {
   isOn: true,
+  version: '0.2.0',
   isPublic: false,
   zones: ['uqrp.net', 'example.net'],
   isSigned: true,

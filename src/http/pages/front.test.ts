@@ -7,13 +7,14 @@ const BUILT: DashboardFiles = {
   html: {
     shell: '<!doctype html><html lang="en"><title>uqrp</title>',
     landing:
-      '<html data-zones="{{zones}}" data-dns="{{dns}}"><title>{{title}}</title>{{head}}<p>{{zone}}|{{dig}}|{{octets}}|{{signed}}</p>',
+      '<html data-zones="{{zones}}" data-dns="{{dns}}"><title>{{title}}</title>{{head}}<p>{{zone}}|{{dig}}|{{octets}}|{{signed}}|{{version}}</p>',
   },
   picture: '/assets/card-AB12CD34.png',
   files: new Map(),
 };
 const FACTS: FrontFacts = {
   isOn: true,
+  version: '0.2.0',
   isPublic: true,
   zones: ['uqrp.net', 'example.net'],
   isSigned: true,
@@ -55,7 +56,10 @@ describe('the pages of visitors', () => {
   });
 
   it('say the ports, limits and signatures of this server', async () => {
-    assert.match(await open().page('/', GUEST), /<p>uqrp\.net\|dig @uqrp\.example\|2,586\|Each answer/);
+    assert.match(
+      await open().page('/', GUEST),
+      /<p>uqrp\.net\|dig @uqrp\.example\|2,586\|Answers have.*\|0\.2\.0</,
+    );
     const local = open({ dns: () => ({ host: 'localhost', port: 5300 }), isSigned: false });
     assert.match(await local.page('/', GUEST), /\|dig @localhost -p 5300\|2,586\|.*switched off/);
     assert.match(await open({ dns: () => null }).page('/', GUEST), /data-dns=""[\s\S]*<p>uqrp\.net\|dig\|/);

@@ -7,6 +7,8 @@ import { escapeHtml } from './fill.ts';
 export interface FrontFacts {
   /** False: `/` leads to the sign-in, and nothing is for search engines. */
   readonly isOn: boolean;
+  /** Of the program, such as `0.2.0`. */
+  readonly version: string;
   /** Whether the operator has named a public origin: only then are there addresses for others. */
   readonly isPublic: boolean;
   readonly zones: readonly string[];
@@ -58,7 +60,7 @@ interface Head {
 const LANDING: Head = {
   title: 'uqrp: ask the DNS, it answers with data',
   description:
-    'Small records, written over REST and read over DNS by anything that resolves a name. Private by default, every answer signed. Units, weather, time, sun, moon, dice and more to try without an account.',
+    'Configuration, feature flags and reference data, written over REST and read by anything that can send a DNS query. Private by default, answers are signed. Units, weather, time, sun, moon, dice and more to try without an account.',
 };
 const HEADS: ReadonlyMap<string, Head> = new Map([
   ['/', LANDING],
@@ -67,7 +69,7 @@ const HEADS: ReadonlyMap<string, Head> = new Map([
     {
       title: 'Public services over DNS',
       description:
-        'Services that answer over DNS to everybody: unit conversion, weather, local time, sun and moon, exchange rates, dice, networks of addresses and more. Try each in the page.',
+        'Services that answer over DNS to everybody: unit conversion, weather, local time, sun and moon, exchange rates, dice, CIDR and more. Try each in the page.',
     },
   ],
   [
@@ -129,9 +131,16 @@ export function openFront(built: DashboardFiles, publicUrl: () => string, facts:
       dns: dns === null ? '' : `${dns.host} ${dns.port}`,
       dig:
         dns === null ? 'dig' : dns.port === DNS_PORT ? `dig @${dns.host}` : `dig @${dns.host} -p ${dns.port}`,
+      version: facts.version,
+      put: `curl ${publicUrl()}/api/v1/records \\
+  -H "Authorization: Bearer $API_KEY" \\
+  -H "Content-Type: application/json" \\
+  -d '{"record": {"key": "greeting.acme.v1",
+       "data": "aGVsbG8=", "content_type": "text/plain"}}'
+# aGVsbG8= is "hello" in Base64`,
       octets: LIMITS.recordData.toLocaleString('en'),
       signed: facts.isSigned
-        ? 'Each answer of a zone has signatures of DNSSEC. This page has checked those of the answer above by itself, and you can too.'
+        ? 'Answers have signatures of DNSSEC. This page has checked those above with the keys that this server gave it; a resolver compares the keys with the parent zone too, once the zone is delegated.'
         : 'A server can sign each answer by DNSSEC, so that everybody can check it. On this server that is switched off.',
     };
     const filled = built.html.landing.replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) =>

@@ -130,12 +130,13 @@ function frontFacts(
 ): Omit<FrontFacts, 'documents'> {
   return {
     isOn: config.front,
+    version: releaseVersion(),
     isPublic: config.publicUrl !== null && !isLocal(new URL(config.publicUrl).hostname),
     zones: config.zones,
     isSigned: config.dnssec !== 'off',
     dns() {
       const ports = dnsPorts();
-      return ports && { host: new URL(publicUrl()).hostname, port: ports.dns };
+      return ports && { host: queryHost(config, publicUrl()), port: ports.dns };
     },
     services: new Map(
       makeServices(NO_DATA).map(({ resource, about: { schema, examples, meanings = [] } }) => [
@@ -163,16 +164,21 @@ function isLocal(hostname: string): boolean {
   );
 }
 
+/** The host in commands. `dig @localhost` asks ::1 first, where this server does not listen unless it is told to. */
+function queryHost({ host: listens }: Config, origin: string): string {
+  const name = new URL(origin).hostname.replace(/^\[(.+)\]$/, '$1');
+  return name === 'localhost' && !listens.includes(':') ? '127.0.0.1' : name;
+}
+
 /** What the documents say in place of the default names. */
 function serverNames(
-  { zones, nameServers, host: listens }: Config,
+  config: Config,
   ports: ReturnType<ControlRoleOptions['dnsPorts']>,
   origin: string,
 ): ServerNames {
+  const { zones, nameServers } = config;
   const zone = zones[0] ?? DEFAULT_NAMES.zone;
-  const name = new URL(origin).hostname.replace(/^\[(.+)\]$/, '$1');
-  // `dig @localhost` asks ::1 first, where this server does not listen unless it is told to.
-  const host = name === 'localhost' && !listens.includes(':') ? '127.0.0.1' : name;
+  const host = queryHost(config, origin);
   const nameServer = nameServers[0] === undefined ? zone : `${nameServers[0].label}.${zone}`;
   return { zone, origin, dns: ports && { host, ...ports }, nameServer };
 }

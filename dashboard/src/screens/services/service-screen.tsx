@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
 import { useMeta } from '../../app/meta.ts';
 import { AnswerPanel, useQuestion } from '../../front/answer-panel.tsx';
+import { Commands } from '../../front/commands.tsx';
 import { LiveCard } from '../../front/live-cards.tsx';
-import { Commands } from '../../front/prompt.tsx';
 import { t } from '../../text/text.ts';
 import { Button } from '../../ui/button.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
@@ -125,7 +125,7 @@ function ServiceForm({ page, facts, zones, dns }: ServiceFormProps) {
             {t('playground.ask')}
           </Button>
         </form>
-        <AnswerPanel state={state} />
+        <AnswerPanel state={state} zones={zones} />
       </div>
       <Commands name={asked} dns={dns} />
     </div>

@@ -17,6 +17,7 @@ export function SignInScreen() {
   return (
     <Page title={t('signIn.title')}>
       <p>{t('signIn.intro')}</p>
+      <p class="dim">{t('signIn.fresh')}</p>
       <OtherOrigin />
       <SignInForm
         onSignedIn={(user, method) => {
