@@ -248,6 +248,65 @@ browserTest('playground', (get) => {
     }
   });
 
+  it('a changed length leaves nothing to read, a changed value is struck out', async () => {
+    const { page, origin } = get();
+    await page.goto(`${origin}/playground?name=get.7-km-to-mi.units.public.v1&tamper=1`);
+    // The zone was left out, and the address wants it changed.
+    const box = page.getByRole('textbox', { name: 'Name', exact: true });
+    await answer(page)
+      .locator('s', { hasText: /^4\.34959/ })
+      .waitFor();
+    assert.equal(await box.inputValue(), 'get.7-km-to-mi.units.public.v1.uqrp.net');
+    await answer(page).getByText(en.playground.verdictChanged).waitFor();
+    await signatures(page).getByText('not valid').first().waitFor();
+    assert.equal(new URL(page.url()).searchParams.has('tamper'), false);
+    // The verdict stays in view beside the last octet.
+    const octets = page.getByRole('group', { name: en.playground.octets }).getByRole('button');
+    await octets.last().scrollIntoViewIfNeeded();
+    const verdict = answer(page).getByText(en.playground.verdictChanged);
+    const seen = await verdict.boundingBox();
+    const { height = 0 } = page.viewportSize() ?? {};
+    assert.ok(seen !== null && seen.y > 0 && seen.y + seen.height < height);
+    await page.getByRole('button', { name: en.playground.restore }).click();
+    await signatures(page).getByText(en.playground.resultValid).waitFor();
+    assert.equal(await answer(page).locator('s').count(), 0);
+    // The length of the first label of the question.
+    await page.getByRole('button', { name: 'octet 12', exact: true }).click();
+    await answer(page).getByText(en.playground.verdictChangedUnreadable).waitFor();
+    await page.getByRole('button', { name: 'Undo', exact: true }).click();
+    await signatures(page).getByText(en.playground.resultValid).waitFor();
+  });
+
+  it('adds the zone to a name without it, and says what a name outside of it gets', async () => {
+    const { page } = get();
+    const box = page.getByRole('textbox', { name: 'Name', exact: true });
+    await box.selectText();
+    await page.keyboard.type('get.6-km-to-mi.units.public.v1');
+    await page.getByText('The zone uqrp.net is added.').waitFor();
+    await page.keyboard.press('Enter');
+    await answer(page).getByText('3.72822715342').first().waitFor();
+    assert.equal(await box.inputValue(), 'get.6-km-to-mi.units.public.v1.uqrp.net');
+    await ask(page, 'google.com');
+    await answer(page).getByText('This server answers for uqrp.net only.').waitFor();
+    assert.equal(await answer(page).getByText(en.playground.refusedToken).count(), 0);
+    await ask(page, 'a..b');
+    await page.getByRole('alert').getByText('That is no DNS name.').waitFor();
+  });
+
+  it('the keyboard goes from the question to the experiments, and then to the answer', async () => {
+    const { page } = get();
+    await ask(page, UNITS);
+    await signatures(page).getByText(en.playground.resultValid).waitFor();
+    await page.getByRole('button', { name: en.playground.tryNegative }).focus();
+    for (let at = 0; at < 30; at += 1) {
+      const isInAnswer = await page.evaluate("document.activeElement.closest('.bench-answer') !== null");
+      if (isInAnswer) break;
+      assert.ok(await page.evaluate("document.activeElement.closest('.bench-more') !== null"), String(at));
+      await page.keyboard.press('Tab');
+    }
+    assert.ok(await page.evaluate("document.activeElement.closest('.bench-answer') !== null"));
+  });
+
   it('asks while somebody types, and edits the label that is pressed', async () => {
     const { page, origin } = get();
     await page.goto(`${origin}/playground`);
@@ -290,6 +349,8 @@ browserTest('playground', (get) => {
     const row = table.getByRole('row').filter({ has: page.getByRole('rowheader', { name: /^res/ }) });
     assert.deepEqual(await row.getByRole('cell').allInnerTexts(), ['5.59234073014', '3.10685596119']);
     await row.getByText(en.playground.differs).waitFor({ state: 'attached' });
+    // The bar of the page must not lie over a button.
+    await page.evaluate('scrollTo(0, 0)');
     await axe('playground, compared');
     await last.getByRole('button', { name: /^get\.9-km/ }).click();
     await answer(page).getByText('5.59234073014').first().waitFor();

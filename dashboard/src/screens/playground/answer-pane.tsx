@@ -1,12 +1,13 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import { decodeMessage } from '../../../../sdk/src/dns.ts';
 import { t } from '../../text/text.ts';
 import { lazy } from '../../ui/lazy.tsx';
 import { AnswerRegion } from './answer-region.tsx';
 import type { Arrived } from './asked.ts';
 import { chainOf, EMPTY_CHAIN } from './chain.ts';
 import { ChainView } from './chain-view.tsx';
-import { type Examined, examine, placeToChange, withChanges } from './examined.ts';
+import { type Examined, examine, isFailure, placeToChange, withChanges } from './examined.ts';
 import { headlineOf } from './headline.ts';
 import { SignaturesRegion } from './signatures-region.tsx';
 import { verdictOf } from './verdict.ts';
@@ -29,6 +30,8 @@ export interface AnswerPaneProps {
   readonly compared: Arrived | null;
   /** An answer to what is being typed is not read out. */
   readonly isQuiet: boolean;
+  /** It comes with one octet changed. */
+  readonly isTampered: boolean;
   readonly isBusy: boolean;
   /** Another answer is in the page. */
   readonly onShown: () => void;
@@ -38,12 +41,16 @@ export interface AnswerPaneProps {
 
 /** The answer, the check of its signatures, and its parts. What is changed in it here is checked at once. */
 export function AnswerPane(props: AnswerPaneProps) {
-  const { arrived, compared, isQuiet, isBusy, onShown, children } = props;
+  const { arrived, compared, isQuiet, isTampered, isBusy, onShown, children } = props;
   const [changed, setChanged] = useState({ of: 0, places: NONE });
+  const untouched = useMemo(
+    () => (arrived !== null && isTampered ? changedAtFirst(arrived) : NONE),
+    [arrived, isTampered],
+  );
   const [trustedDs, setTrustedDs] = useState('');
   const [shown, setShown] = useState<Shown | null>(null);
-  // Changes are of one answer: another one comes as it is.
-  const changes = changed.of === arrived?.id ? changed.places : NONE;
+  // Changes are of one answer: another one comes as it is, or as the address of the page wants it.
+  const changes = changed.of === arrived?.id ? changed.places : untouched;
   useEffect(() => {
     if (arrived === null) {
       setShown(null);
@@ -69,7 +76,7 @@ export function AnswerPane(props: AnswerPaneProps) {
     if (!places.delete(at)) places.add(at);
     setChanged({ of: arrived.id, places });
   };
-  const restore = (): void => setChanged({ of: 0, places: NONE });
+  const restore = (): void => setChanged({ of: arrived?.id ?? 0, places: NONE });
   return (
     <div class="answer-pane" aria-busy={isBusy}>
       <p class="hidden" role="status">
@@ -112,6 +119,15 @@ export function AnswerPane(props: AnswerPaneProps) {
       )}
     </div>
   );
+}
+
+/** The octet that shows most; none in a failure, where nothing is signed. */
+function changedAtFirst({ octets }: Arrived): ReadonlySet<number> {
+  try {
+    return isFailure(decodeMessage(octets)) ? NONE : new Set([placeToChange(octets)]);
+  } catch {
+    return NONE;
+  }
 }
 
 function spokenOf({ arrived, examined, changes }: Shown): string {

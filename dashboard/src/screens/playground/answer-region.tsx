@@ -40,6 +40,8 @@ export function AnswerRegion(props: AnswerRegionProps) {
   const isChanged = changes.size > 0;
   const verdict = verdictOf(examined, arrived.times[0], isChanged);
   const words = message === null ? null : headlineOf(message);
+  // What nobody signed is no value: it is struck out.
+  const isSpoiled = isChanged && verdict.tone === 'bad';
   return (
     <section aria-labelledby="answer" class="answer">
       <div class="answer-head">
@@ -47,15 +49,22 @@ export function AnswerRegion(props: AnswerRegionProps) {
         {message === null ? (
           <Badge text={t('playground.noMessage')} tone="bad" />
         ) : (
-          <Badge text={rcodeName(message.rcode)} tone={message.rcode === 0 ? 'good' : 'warn'} />
+          <Badge
+            text={rcodeName(message.rcode)}
+            tone={isSpoiled ? 'dim' : message.rcode === 0 ? 'good' : 'warn'}
+          />
         )}
         <Cost arrived={arrived} size={octets.length} />
       </div>
       {words === null ? (
-        <p class="note bad">{t('playground.unreadable', { fault: fault ?? '' })}</p>
+        <p class="note bad">
+          {t(isChanged ? 'playground.unreadableChanged' : 'playground.unreadable', { fault: fault ?? '' })}
+        </p>
       ) : (
         <div>
-          <p class={`answer-value ${words.headline.length > 40 ? 'long' : ''}`}>{words.headline}</p>
+          <p class={`answer-value ${words.headline.length > 40 ? 'long' : ''}`}>
+            {isSpoiled ? <s>{words.headline}</s> : words.headline}
+          </p>
           {words.detail === '' ? null : <p class="dim">{words.detail}</p>}
         </div>
       )}
@@ -68,7 +77,7 @@ export function AnswerRegion(props: AnswerRegionProps) {
       ) : null}
       {message === null ? null : (
         <>
-          <Explanation message={message} />
+          <Explanation message={message} zone={arrived.asked.zone} />
           <Value examined={examined} />
           <Lines examined={examined} />
         </>

@@ -1,4 +1,5 @@
 import { type Denial, type DnsMessage, denialOf, rcodeName, typeName } from '../../../../sdk/src/dns.ts';
+import { useMeta } from '../../app/meta.ts';
 import { type TextKey, t } from '../../text/text.ts';
 import { maskText } from './masked-name.ts';
 
@@ -33,13 +34,19 @@ const DENIALS: Readonly<Record<Denial['kind'], TextKey>> = {
 };
 
 /** An answer in words: its code, its extended errors, and what an empty one proves. */
-export function Explanation({ message }: { message: DnsMessage }) {
+export function Explanation({
+  message,
+  zone,
+}: {
+  message: DnsMessage /** Of the name; null: none of this server. */;
+  zone: string | null;
+}) {
   const code = RCODES[rcodeName(message.rcode)];
   const isEmpty = message.rcode === 0 && !message.records.some(({ section }) => section === 'answer');
   return (
     <>
       {code === undefined ? null : <p>{t(code)}</p>}
-      {rcodeName(message.rcode) === 'REFUSED' ? <Refused /> : null}
+      {rcodeName(message.rcode) === 'REFUSED' ? <Refused isOutside={zone === null} /> : null}
       {message.edns?.extendedErrors.map((error, at) => (
         <p key={at} class="note">
           {t('playground.extended', {
@@ -55,7 +62,10 @@ export function Explanation({ message }: { message: DnsMessage }) {
   );
 }
 
-function Refused() {
+function Refused({ isOutside }: { readonly isOutside: boolean }) {
+  const meta = useMeta();
+  if (isOutside && meta.value !== undefined)
+    return <p>{t('playground.refusedOutside', { zones: meta.value.zones.join(', ') })}</p>;
   return (
     <div>
       <p>{t('playground.refused')}</p>

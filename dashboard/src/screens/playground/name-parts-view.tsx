@@ -1,5 +1,5 @@
 import { type TextKey, t } from '../../text/text.ts';
-import { type NameState, type PartKind, partsOfName, stateOfName } from './name-parts.ts';
+import { type NameState, type PartKind, partsOfName, stateOfName, withZone } from './name-parts.ts';
 
 const KINDS: Readonly<Record<PartKind, TextKey>> = {
   operation: 'playground.partOperation',
@@ -14,12 +14,15 @@ const KINDS: Readonly<Record<PartKind, TextKey>> = {
 
 const STATES: Readonly<Record<NameState, TextKey>> = {
   query: 'playground.stateQuery',
+  bare: 'playground.stateBare',
   short: 'playground.stateShort',
   outside: 'playground.stateOutside',
   E001: 'playground.stateE001',
   E002: 'playground.stateE002',
   E003: 'playground.stateE003',
 };
+
+const STATE_CLASSES: { readonly [S in NameState]?: string } = { query: 'hidden', bare: 'field-help' };
 
 export interface NamePartsProps {
   readonly name: string;
@@ -31,11 +34,12 @@ export interface NamePartsProps {
 /** The labels of a name in colours, each with what it is. A click on one goes to it in the field. */
 export function NameParts({ name, zones, onChoose }: NamePartsProps) {
   const state = stateOfName(name, zones);
+  const parts = partsOfName(withZone(name, zones), zones);
   let at = 0;
   return (
     <>
       <ul class="parts" aria-label={t('playground.parts')}>
-        {partsOfName(name, zones).map(({ kind, text }, index) => {
+        {(state === 'bare' ? parts.slice(0, -1) : parts).map(({ kind, text }, index) => {
           const from = at;
           at += text.length + 1;
           return (
@@ -52,8 +56,8 @@ export function NameParts({ name, zones, onChoose }: NamePartsProps) {
           );
         })}
       </ul>
-      <p class={state === 'query' ? 'hidden' : 'field-error'} role="status">
-        {t(STATES[state])}
+      <p class={STATE_CLASSES[state] ?? 'field-error'} role="status">
+        {t(STATES[state], { zone: zones[0] ?? '', zones: zones.join(', ') })}
       </p>
     </>
   );

@@ -17,13 +17,22 @@ export interface NamePart {
   readonly text: string;
 }
 
-/** What the server will say to the form of a name. */
-export type NameState = 'query' | 'short' | 'outside' | 'E001' | 'E002' | 'E003';
+/** What the server will say to the form of a name. `bare`: it lacks the zone, which is added. */
+export type NameState = 'query' | 'bare' | 'short' | 'outside' | 'E001' | 'E002' | 'E003';
 
 /** The zone that a name lies in; null: none of the server's. */
 export function zoneOf(name: string, zones: readonly string[]): string | null {
   const folded = name.toLowerCase().replace(/\.$/, '');
   return zones.find((zone) => folded === zone || folded.endsWith(`.${zone}`)) ?? null;
+}
+
+/** A name whose author left the zone out, with the first zone; any other as it is. A mask counts as a token. */
+export function withZone(name: string, zones: readonly string[]): string {
+  const trimmed = name.trim();
+  const bare = trimmed.replace(/\.$/, '');
+  const [zone] = zones;
+  if (zone === undefined || zoneOf(bare, zones) !== null) return trimmed;
+  return parseName(bare.replace(MASK, 'token')).kind === 'query' ? `${bare}.${zone}` : trimmed;
 }
 
 /** The labels of a name with what they are. Those of the zone are one part. */
@@ -48,7 +57,7 @@ function kindOf(labels: readonly string[], at: number, isInZone: boolean): PartK
 export function stateOfName(name: string, zones: readonly string[]): NameState {
   const bare = name.replace(/\.$/, '');
   const zone = zoneOf(bare, zones);
-  if (zone === null) return 'outside';
+  if (zone === null) return withZone(bare, zones) === bare ? 'outside' : 'bare';
   const below = bare.slice(0, Math.max(0, bare.length - zone.length - 1)).replace(MASK, 'token');
   const parsed = parseName(below);
   return parsed.kind === 'malformed' ? parsed.code : parsed.kind;

@@ -5,13 +5,35 @@ import { encodeQuery } from '../../../../sdk/src/dns.ts';
 import { encodeParam } from '../../../../src/protocol/query/params.ts';
 import { EXPERIMENT_IDS, questionOf } from './experiments.ts';
 import { hasTokenLabel, MASK, maskName, maskText, tokenPlaces, unmaskName } from './masked-name.ts';
-import { mayBeAskedWhileTyping, partsOfName, stateOfName } from './name-parts.ts';
+import { mayBeAskedWhileTyping, partsOfName, stateOfName, withZone } from './name-parts.ts';
 import { filledTemplate, placeholdersOf } from './service-template.ts';
 import { snippetsOf } from './snippets.ts';
 
 const ZONES = ['uqrp.net', 'example.org'];
 const TOKEN = `svcq${'a1b2'.repeat(13)}`;
 const NAME = `get.auth-${TOKEN}.eu.config.acme.v1.uqrp.net`;
+
+describe('a name without its zone', () => {
+  it('gets the first zone, and no other name does', () => {
+    for (const [typed, meant] of [
+      [' get.5-km-to-mi.units.public.v1. ', 'get.5-km-to-mi.units.public.v1.uqrp.net'],
+      ['GET.a.acme.v1', 'GET.a.acme.v1.uqrp.net'],
+      [`get.auth-${MASK}.a.acme.v1`, `get.auth-${MASK}.a.acme.v1.uqrp.net`],
+      ['get.a.acme.v1.example.org', 'get.a.acme.v1.example.org'],
+      ['google.com.', 'google.com.'],
+      ['get.a.acme.v01', 'get.a.acme.v01'],
+      ['uqrp.net', 'uqrp.net'],
+    ] as const) {
+      assert.equal(withZone(typed, ZONES), meant);
+    }
+    assert.equal(withZone('get.a.acme.v1', []), 'get.a.acme.v1');
+    assert.deepEqual(
+      [stateOfName('get.a.acme.v1', ZONES), stateOfName('google.com', ZONES)],
+      ['bare', 'outside'],
+    );
+    assert.equal(mayBeAskedWhileTyping('get.a.acme.v1', ZONES), false);
+  });
+});
 
 describe('names with a token', () => {
   it('the token is taken out, kept, and put back', () => {

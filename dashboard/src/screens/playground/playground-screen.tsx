@@ -11,7 +11,7 @@ import { type Arrived, ASKS_MAX, ask } from './asked.ts';
 import { type ExperimentId, questionOf } from './experiments.ts';
 import { ExperimentNote, ExperimentsList } from './experiments-list.tsx';
 import { hasTokenLabel, maskName, unmaskName } from './masked-name.ts';
-import { mayBeAskedWhileTyping, zoneOf } from './name-parts.ts';
+import { mayBeAskedWhileTyping, withZone, zoneOf } from './name-parts.ts';
 import { type Question, QuestionForm } from './question-form.tsx';
 import { TYPES } from './snippets.ts';
 
@@ -61,6 +61,8 @@ function Playground({ meta }: { readonly meta: Meta }) {
   const [question, setQuestion] = useState(() => questionOfPlace(place.peek().query, zone));
   const [asks, setAsks] = useState<readonly Arrived[]>([]);
   const [shown, setShown] = useState<Arrived | null>(null);
+  /** Id of the ask whose answer comes with a changed octet: the address says so. */
+  const [tampered, setTampered] = useState<number | null>(null);
   const [compared, setCompared] = useState<Arrived | null>(null);
   const [error, setError] = useState<unknown>(null);
   const [isBusy, setBusy] = useState(false);
@@ -74,7 +76,7 @@ function Playground({ meta }: { readonly meta: Meta }) {
   const pane = useRef<HTMLDivElement>(null);
   const goesToAnswer = useRef(false);
 
-  const send = async (asked: Question, isTyped: boolean): Promise<void> => {
+  const send = async (asked: Question, isTyped: boolean, isTampered = false): Promise<void> => {
     running.current?.abort();
     const ending = new AbortController();
     running.current = ending;
@@ -85,7 +87,7 @@ function Playground({ meta }: { readonly meta: Meta }) {
     const { query: before } = place.peek();
     if (!isSecret && (before.get('name') !== masked.name || (before.get('type') ?? 'TXT') !== type))
       written.current.push(`${masked.name} ${type}`);
-    setQuery({ name: isSecret ? null : masked.name, type: type === 'TXT' ? null : type });
+    setQuery({ name: isSecret ? null : masked.name, type: type === 'TXT' ? null : type, tamper: null });
     setBusy(true);
     setError(null);
     try {
@@ -93,21 +95,26 @@ function Playground({ meta }: { readonly meta: Meta }) {
       const whole = { ...asked, transport, name: unmaskName(masked), zone: zoneOf(masked.name, meta.zones) };
       const arrived = await ask(whole, location.origin, !isTyped, ending.signal);
       setQuiet(isTyped);
+      if (isTampered) setTampered(arrived.id);
       goesToAnswer.current = !isTyped;
       setAsks((before) => [arrived, ...before].slice(0, ASKS_MAX));
       setShown(arrived);
     } catch (fault) {
       if (ending.signal.aborted) return;
       setShown(null);
-      setError(fault);
+      setError(
+        fault instanceof RangeError
+          ? new Error(t('playground.noName', { example: `${FIRST}.${zone}` }))
+          : fault,
+      );
     } finally {
       if (running.current === ending) setBusy(false);
     }
   };
-  const onAsk = (asked: Question): void => {
-    const masked = maskName(asked.masked.name, asked.masked.token);
+  const onAsk = (asked: Question, isTampered = false): void => {
+    const masked = maskName(withZone(asked.masked.name, meta.zones), asked.masked.token);
     setQuestion({ ...asked, masked });
-    void send({ ...asked, masked }, false);
+    void send({ ...asked, masked }, false, isTampered);
   };
   const onExperiment = (id: ExperimentId): void => {
     const { name, type } = questionOf(id, zone);
@@ -127,7 +134,7 @@ function Playground({ meta }: { readonly meta: Meta }) {
     written.current.splice(0, own + 1);
     if (own >= 0) return;
     setExperiment(null);
-    onAsk(next);
+    onAsk(next, query.get('tamper') === '1');
     // Only the address asks: what is shown changes with each answer.
   }, [linked, query.get('type')]);
   useEffect(() => () => running.current?.abort(), []);
@@ -154,23 +161,8 @@ function Playground({ meta }: { readonly meta: Meta }) {
           setExperiment(null);
           setQuestion(changed);
         }}
-        onAsk={onAsk}
+        onAsk={(asked) => onAsk(asked)}
       />
-      <div class="bench-answer" ref={pane}>
-        <AnswerPane
-          arrived={shown}
-          compared={compared}
-          isQuiet={isQuiet}
-          isBusy={isBusy}
-          onShown={() => {
-            if (goesToAnswer.current) showAnswer(pane.current);
-            goesToAnswer.current = false;
-          }}
-        >
-          {error === null ? null : <ErrorNote error={error} again={() => onAsk(question)} />}
-          {experiment === null ? null : <ExperimentNote chosen={experiment} />}
-        </AnswerPane>
-      </div>
       <div class="bench-more">
         <ExperimentsList chosen={experiment} onChoose={onExperiment} />
         {asks.length < 2 ? null : (
@@ -185,6 +177,22 @@ function Playground({ meta }: { readonly meta: Meta }) {
             onCompare={setCompared}
           />
         )}
+      </div>
+      <div class="bench-answer" ref={pane}>
+        <AnswerPane
+          arrived={shown}
+          compared={compared}
+          isQuiet={isQuiet}
+          isTampered={shown !== null && shown.id === tampered}
+          isBusy={isBusy}
+          onShown={() => {
+            if (goesToAnswer.current) showAnswer(pane.current);
+            goesToAnswer.current = false;
+          }}
+        >
+          {error === null ? null : <ErrorNote error={error} again={() => onAsk(question)} />}
+          {experiment === null ? null : <ExperimentNote chosen={experiment} />}
+        </AnswerPane>
       </div>
     </div>
   );

@@ -24,7 +24,12 @@ export function verdictOf(examined: Examined, ms: number, isChanged: boolean): V
 
 function judged({ message, check, fault }: Examined, isChanged: boolean): Verdict {
   if (message === null || check === null)
-    return { tone: 'bad', text: t('playground.verdictUnreadable', { fault: fault ?? '' }) };
+    return {
+      tone: 'bad',
+      text: isChanged
+        ? t('playground.verdictChangedUnreadable')
+        : t('playground.verdictUnreadable', { fault: fault ?? '' }),
+    };
   if (isFailure(message))
     return { tone: 'warn', text: t('playground.verdictFailure', { code: rcodeName(message.rcode) }) };
   if (check.result === 'not_valid')
