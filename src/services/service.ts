@@ -39,6 +39,8 @@ export interface ServiceDescription {
 }
 
 export interface Meanings {
+  /** Where a field has several kinds of values, which go with values of the same kind alone: such as units of length. */
+  readonly kind?: string;
   /** Fields with these values. */
   readonly fields: readonly string[];
   /** A value may be a range, such as `4-9`. */

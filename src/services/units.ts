@@ -263,12 +263,13 @@ export const UNITS_ABOUT: ServiceDescription = {
   exampleResponse: 'v=svc1;s=ok;t=data;val=-40;from=c;to=f;res=-40;cat=temperature',
   ttl: 86_400,
   errors: [],
-  meanings: [
-    {
-      fields: ['from', 'to'],
-      values: [...UNITS.values()].map(({ slug, name }) => [slug, name]),
-    },
-  ],
+  meanings: CATEGORIES.map((kind) => ({
+    kind,
+    fields: ['from', 'to'],
+    values: [...UNITS.values()]
+      .filter(({ category }) => category === kind)
+      .map(({ slug, name }): [string, string] => [slug, name]),
+  })),
 };
 
 /** `[n]` then digits with optional `d` digits, or `d` digits. */

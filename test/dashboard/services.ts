@@ -15,7 +15,10 @@ browserTest('services', (get) => {
     await page.getByRole('heading', { level: 1, name: 'Public services' }).waitFor();
     const cards = page.getByRole('main').getByRole('listitem');
     await cards.filter({ hasText: 'Distance' }).getByText('9,558.5 km').waitFor();
-    await cards.filter({ hasText: 'Exchange rate' }).getByText('not available now').waitFor();
+    await page
+      .getByRole('list', { name: 'not available now' })
+      .getByRole('link', { name: 'Exchange rate' })
+      .waitFor();
     // Stock needs a key of a provider, and btc is off.
     assert.equal(await cards.count(), allServices().length - 2);
     await axe('services');
@@ -34,7 +37,11 @@ browserTest('services', (get) => {
     await page.keyboard.press('Control+a');
     await page.keyboard.type('-40.5');
     await page.getByLabel('From', { exact: true }).selectOption({ label: 'c: degree Celsius' });
-    await page.getByLabel('To', { exact: true }).selectOption({ label: 'f: degree Fahrenheit' });
+    const to = page.getByLabel('To', { exact: true });
+    // A unit of length is no unit of temperature.
+    assert.equal(await to.locator('option').filter({ hasText: 'kilometre' }).count(), 0);
+    assert.notEqual(await to.inputValue(), 'mi');
+    await to.selectOption({ label: 'f: degree Fahrenheit' });
     await page.getByText('get.n40d5-c-to-f.units.public.v1.uqrp.net', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Ask', exact: true }).click();
     await answer.getByText('-40.9 °F').waitFor();
@@ -46,6 +53,17 @@ browserTest('services', (get) => {
     );
     await axe('a service');
     await shot('service');
+  });
+
+  it('examples are as a person writes them, and what is not understood is told what is', async () => {
+    const { page, origin } = get();
+    await page.goto(`${origin}/services/dice`);
+    await page.getByText('Such as 2d6+1; d20; 4d6-2').waitFor();
+    await page.getByRole('textbox', { name: 'Dice' }).click();
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type('many');
+    await page.keyboard.press('Enter');
+    await page.getByRole('region', { name: 'Answer' }).getByText('understood: Dice 2d6+1.').waitFor();
   });
 
   it('closed values and codes are said with their meaning, from the tables of the server', async () => {

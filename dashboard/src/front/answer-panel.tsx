@@ -51,14 +51,16 @@ export interface AnswerPanelProps {
   readonly state: PanelState;
   /** That this server answers for. */
   readonly zones: readonly string[];
+  /** Values of a form that are understood. */
+  readonly form?: string;
 }
 
-export function AnswerPanel({ state, zones }: AnswerPanelProps) {
+export function AnswerPanel({ state, zones, form = '' }: AnswerPanelProps) {
   const answer = state.phase === 'answered' ? state.answer : state.phase === 'asking' ? state.last : null;
   return (
     <div class="front-panel" aria-busy={state.phase === 'asking' || undefined}>
       <section class="front-value" aria-label={t('front.answer')} aria-live="polite">
-        <Value state={state} answer={answer} zones={zones} />
+        <Value state={state} answer={answer} zones={zones} form={form} />
       </section>
       <section class="front-check" aria-label={t('front.signatures')}>
         {answer === null ? null : <Verdict answer={answer} />}
@@ -67,7 +69,12 @@ export function AnswerPanel({ state, zones }: AnswerPanelProps) {
   );
 }
 
-function Value({ state, answer, zones }: AnswerPanelProps & { readonly answer: CheckedAnswer | null }) {
+function Value({
+  state,
+  answer,
+  zones,
+  form = '',
+}: AnswerPanelProps & { readonly answer: CheckedAnswer | null }) {
   const [zone = ''] = zones;
   if (state.phase === 'empty') return <Failure title={t('front.empty')} why={t('front.emptyWhy')} />;
   if (state.phase === 'notName')
@@ -83,6 +90,7 @@ function Value({ state, answer, zones }: AnswerPanelProps & { readonly answer: C
     return (
       <>
         <Failure title={t(`front.${problem}`, { code })} why={t(`front.${problem}Why`)} />
+        {problem === 'malformed' && form !== '' ? <p>{t('front.formWorks', { form })}</p> : null}
         {answer.text === null ? null : <code class="front-raw">"{answer.text}"</code>}
       </>
     );

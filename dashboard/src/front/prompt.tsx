@@ -3,7 +3,7 @@ import { t } from '../text/text.ts';
 import { Button } from '../ui/button.tsx';
 import { AnswerPanel, useQuestion } from './answer-panel.tsx';
 import { Commands, type CommandsProps } from './commands.tsx';
-import { awayServices } from './live-cards.tsx';
+import { awayServices } from './live-card.tsx';
 import { typedName } from './typed-name.ts';
 
 export interface PromptProps extends Pick<CommandsProps, 'dns'> {

@@ -29,6 +29,8 @@ export interface DescribedService {
   readonly examples: readonly string[];
   /** What closed values of fields mean. */
   readonly meanings: readonly {
+    /** Values of one kind go together, such as units of length. */
+    readonly kind?: string;
     readonly fields: readonly string[];
     readonly values: readonly (readonly [value: string, meaning: string])[];
   }[];

@@ -31,6 +31,7 @@ export interface ServiceFacts {
   readonly examples: readonly string[];
   /** What closed values of fields mean. */
   readonly meanings: readonly {
+    readonly kind?: string;
     readonly fields: readonly string[];
     readonly values: readonly (readonly [value: string, meaning: string])[];
   }[];

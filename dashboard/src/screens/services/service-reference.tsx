@@ -48,9 +48,12 @@ export function ServiceReference({ page, meanings, credits }: ServiceReferencePr
             </tbody>
           </table>
         </div>
-        {meanings.map(({ fields, values }) => (
-          <details key={fields.join()} open>
-            <summary>{t('services.values', { fields: fields.join(', ') })}</summary>
+        {meanings.map(({ kind, fields, values }) => (
+          <details key={`${kind} ${fields.join()}`} open>
+            <summary>
+              {t('services.values', { fields: fields.join(', ') })}
+              {kind === undefined ? '' : `: ${kind}`}
+            </summary>
             <dl class="service-values">
               {values.map(([value, meaning]) => (
                 <div key={value}>

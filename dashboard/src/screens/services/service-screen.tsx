@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { useMeta } from '../../app/meta.ts';
 import { AnswerPanel, useQuestion } from '../../front/answer-panel.tsx';
 import { Commands } from '../../front/commands.tsx';
-import { LiveCard } from '../../front/live-cards.tsx';
+import { LiveCard } from '../../front/live-card.tsx';
 import { t } from '../../text/text.ts';
 import { Button } from '../../ui/button.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
@@ -13,7 +13,7 @@ import { placeholdersOf } from '../playground/service-template.ts';
 import { threeExamples } from './examples.ts';
 import { type ServiceFacts, type ServicePage, useServiceFacts, useServicePage } from './service-data.ts';
 import { ServiceReference } from './service-reference.tsx';
-import { filledName, typedLabel } from './typed-label.ts';
+import { filledName, personText, typedLabel } from './typed-label.ts';
 
 export interface ServiceScreenProps {
   /** `name`: the service. */
@@ -62,7 +62,7 @@ function ServiceForm({ page, facts, zones, dns }: ServiceFormProps) {
   const { resource, schema, dns_format } = page;
   const fields = placeholdersOf(dns_format);
   const [values, setValues] = useState<Readonly<Record<string, string>>>(() =>
-    Object.fromEntries(fields.map(({ id, examples }) => [id, examples[0] ?? ''])),
+    Object.fromEntries(fields.map(({ id, examples }) => [id, personText(resource, id, examples[0] ?? '')])),
   );
   const { state, ask } = useQuestion(zones);
   const name = nameOf(resource, dns_format.query_template, values);
@@ -71,6 +71,13 @@ function ServiceForm({ page, facts, zones, dns }: ServiceFormProps) {
     if (name !== null) ask(name);
   }, []);
   const meanings = new Map(facts.meanings.flatMap(({ values: all }) => all));
+  /** Values of one kind, such as units of length, go together: the first field decides. */
+  const kindOf = (value: string) =>
+    facts.meanings.find(({ values: all }) => all.some(([each]) => each === value));
+  const first =
+    facts.meanings.length > 1 ? kindOf(values[facts.meanings[0]?.fields[0] ?? ''] ?? '') : undefined;
+  const canBe = (id: string, value: string): boolean =>
+    first === undefined || id === first.fields[0] || kindOf(value) === first;
   return (
     <div class="prompt-place">
       <div class="terminal-light">
@@ -87,15 +94,27 @@ function ServiceForm({ page, facts, zones, dns }: ServiceFormProps) {
             <div class="service-fields">
               {fields.map(({ id, examples }) => {
                 const { type = 'string' } = dns_format.placeholders[id] ?? {};
-                const closed = schema.properties[id]?.enum;
-                const onChange = (value: string): void => setValues({ ...values, [id]: value });
-                const label = id.slice(0, 1).toUpperCase() + id.slice(1);
+                const closed = schema.properties[id]?.enum?.filter((value) => canBe(id, String(value)));
+                const onChange = (value: string): void => {
+                  const next = { ...values, [id]: value };
+                  const kind = kindOf(value);
+                  // A unit of another kind takes its first other one along.
+                  if (first !== undefined && kind !== first && kind !== undefined)
+                    for (const field of kind.fields.slice(1))
+                      next[field] = kind.values.find(([each]) => each !== value)?.[0] ?? value;
+                  setValues(next);
+                };
+                const label = capital(id);
                 return closed === undefined ? (
                   <TextField
                     key={id}
                     label={label}
                     value={values[id] ?? ''}
-                    help={helpOf(type, examples)}
+                    help={helpOf(
+                      type,
+                      examples.map((each) => personText(resource, id, each)),
+                      examples,
+                    )}
                     onInput={onChange}
                     isRequired={!type.includes('left out')}
                     isCode
@@ -117,25 +136,36 @@ function ServiceForm({ page, facts, zones, dns }: ServiceFormProps) {
               })}
             </div>
           )}
-          {fields.length === 0 ? null : <p class="service-typed dim">{t('services.typed')}</p>}
           <p class="service-name">
+            {fields.length === 0 ? null : <span class="service-typed dim">{t('services.typed')}</span>}
             <code>{name ?? t('services.noName')}</code>
           </p>
           <Button type="submit" tone="primary" isDisabled={name === null}>
             {t('playground.ask')}
           </Button>
         </form>
-        <AnswerPanel state={state} zones={zones} />
+        <AnswerPanel
+          state={state}
+          zones={zones}
+          form={fields
+            .map(({ id, examples: [example = ''] }) => `${capital(id)} ${personText(resource, id, example)}`)
+            .join(' · ')}
+        />
       </div>
       <Commands name={asked} dns={dns} />
     </div>
   );
 }
 
-/** Type and examples of a part of a name. */
-function helpOf(type: string, examples: readonly string[]): string {
-  const some = t('services.suchAs', { examples: examples.join(', ') });
-  return type === 'string' ? some : `${type.slice(0, 1).toUpperCase()}${type.slice(1)}. ${some}`;
+/** Examples of a part of a name as people write them; its type where nothing has to be translated. */
+function helpOf(type: string, shown: readonly string[], labels: readonly string[]): string {
+  const some = t('services.suchAs', { examples: shown.join('; ') });
+  const isTranslated = shown.some((text, at) => text !== labels[at]);
+  return type === 'string' || isTranslated ? some : `${capital(type)}. ${some}`;
+}
+
+function capital(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
 /** Null where a value fits into no label. */

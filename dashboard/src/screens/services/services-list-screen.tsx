@@ -1,5 +1,5 @@
 import { useMeta } from '../../app/meta.ts';
-import { LiveCard } from '../../front/live-cards.tsx';
+import { awayServices, LiveCard } from '../../front/live-card.tsx';
 import { t } from '../../text/text.ts';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { ErrorNote } from '../../ui/error-note.tsx';
@@ -46,10 +46,13 @@ function Groups({ services, zone }: { readonly services: readonly ListedService[
   const known = new Set<string>(GROUPS.flatMap(({ of }) => of));
   const others = services.map(({ name }) => name).filter((name) => !known.has(name));
   const groups = [...GROUPS, { title: 'services.groupOthers', of: others } as const];
+  const away = services.filter(({ name }) => awayServices.value.has(name));
   return (
     <>
       {groups.map(({ title, of }) => {
-        const found = of.flatMap((name) => services.filter((service) => service.name === name));
+        const found = of.flatMap((name) =>
+          services.filter((service) => service.name === name && !away.includes(service)),
+        );
         if (found.length === 0) return null;
         return (
           <section key={title} class="stack" aria-label={t(title)}>
@@ -62,12 +65,26 @@ function Groups({ services, zone }: { readonly services: readonly ListedService[
                   name={NOW.has(name) ? `${NOW.get(name)}.${zone}` : example}
                   title={text}
                   canAsk
+                  canGive
                 />
               ))}
             </ul>
           </section>
         );
       })}
+      {away.length === 0 ? null : (
+        <section class="stack" aria-label={t('front.away')}>
+          <h2>{t('services.groupAway')}</h2>
+          <p class="dim">{t('front.awayWhy')}</p>
+          <ul class="services-away" aria-label={t('front.away')}>
+            {away.map(({ name, title }) => (
+              <li key={name}>
+                <a href={`/services/${name}`}>{title}</a>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
     </>
   );
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { allServices } from '../../../../test/support/services/all-services.ts';
-import { filledName, typedLabel } from './typed-label.ts';
+import { filledName, personText, typedLabel } from './typed-label.ts';
 
 describe('what a person types for a service', () => {
   it('becomes the label that the name needs', () => {
@@ -57,4 +57,29 @@ describe('what a person types for a service', () => {
       for (const [placeholder, { examples }] of Object.entries(about.placeholders))
         for (const example of examples) assert.equal(typedLabel(resource, placeholder, example), example);
   });
+});
+
+it('an example is shown as a person writes it, and means the same name', () => {
+  for (const [part, label, text] of [
+    ['units.value', '98d6', '98.6'],
+    ['units.value', 'n40', '-40'],
+    ['base.number', 'ff', 'ff'],
+    ['cidr.network', '10-0-0-0-8', '10.0.0.0/8'],
+    // Typed as an address it would be another label of the same network.
+    ['cidr.network', '2001-db8---32', '2001-db8---32'],
+    ['cidr.network', '10-1-2-3.10-0-0-0-8', '10.1.2.3 10.0.0.0/8'],
+    ['geoip.address', '2001-4860-4860--8888', '2001:4860:4860::8888'],
+    ['time.location', 'america-new-york', 'America/New York'],
+    ['time.location', 'utc', 'UTC'],
+    ['sun.location', 'paris-tx', 'Paris TX'],
+    ['sun.location', '2026-06-21.london', '2026-06-21 London'],
+    ['aerial.to', '-33d87_151d21', '-33.87, 151.21'],
+    ['dice.dice', '4d6n2', '4d6-2'],
+    ['epoch.instant', '2026-01-01t12-30-00z', '2026-01-01T12:30:00Z'],
+    ['epoch.instant', '1767225600123-ms', '1767225600123-ms'],
+  ] as const) {
+    const [service = '', id = ''] = part.split('.');
+    assert.equal(personText(service, id, label), text, label);
+    assert.equal(typedLabel(service, id, text), label, text);
+  }
 });

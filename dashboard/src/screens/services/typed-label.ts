@@ -57,6 +57,42 @@ const WRITERS: Readonly<Record<string, Write>> = {
   'words.number': number,
 };
 
+/** What each writer undoes, for examples: a reader need not be exact, because `personText` tries the way back. */
+const READERS: ReadonlyMap<Write, Write> = new Map<Write, Write>([
+  [number, readNumber],
+  [address, readAddress],
+  [network, (label) => label.split('.').map(readNetwork).join(' ')],
+  [place, readPlace],
+  [datedPlace, (label) => label.split('.').map(readPlace).join(' ')],
+  [dice, (label) => label.replace('p', '+').replace('n', '-')],
+  [instant, (label) => readNumber(label).replace(/t(\d\d)-(\d\d)-(\d\d)z$/, 'T$1:$2:$3Z')],
+]);
+
+function readNumber(label: string): string {
+  return /^n?\d*(?:d\d+)?$/.test(label) ? label.replace(/^n/, '-').replace('d', '.') : label;
+}
+
+function readAddress(label: string): string {
+  return label.replaceAll('-', /^\d+(?:-\d+){3}$/.test(label) ? '.' : ':');
+}
+
+function readNetwork(label: string): string {
+  const [, host = label, length] = /^(.+)-(\d+)$/.exec(label) ?? [];
+  return label.split('-').length === 4 || length === undefined
+    ? readAddress(label)
+    : `${readAddress(host)}/${length}`;
+}
+
+function readPlace(label: string): string {
+  if (/^\d{4}-\d\d-\d\d$/.test(label)) return label;
+  if (label.includes('_')) return label.replaceAll('d', '.').replace('_', ', ');
+  const words = label.replace(/^(europe|america|asia|africa|australia|pacific)-/, '$1/');
+  return words
+    .replaceAll('-', ' ')
+    .replaceAll(/\b[a-z]/g, (letter) => letter.toUpperCase())
+    .replace(/ [A-Z][a-z]$|^Utc$/, (code) => code.toUpperCase());
+}
+
 /** Coordinates have a `_`, and may begin with a hyphen. An empty part is left to the server. */
 const LABEL = /^[a-z0-9_-]{0,63}$/;
 
@@ -83,4 +119,11 @@ export function filledName(template: string, values: Readonly<Record<string, str
     else name = [`-${mark}`, `${mark}-`, `${mark}.`].reduce((text, part) => text.replace(part, ''), name);
   }
   return name;
+}
+
+/** A label of an example as a person would type it; the label itself where there is no other way to write it. */
+export function personText(service: string, placeholder: string, label: string): string {
+  const writer = WRITERS[`${service}.${placeholder}`];
+  const text = (writer === undefined ? undefined : READERS.get(writer)?.(label)) ?? label;
+  return typedLabel(service, placeholder, text) === label ? text : label;
 }
