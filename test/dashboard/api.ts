@@ -1,5 +1,6 @@
 /** The reference of the API: an index, one operation a screen, and forms that send. */
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { it } from 'node:test';
 import type { Page } from 'playwright-core';
 import en from '../../dashboard/src/text/en.json' with { type: 'json' };
@@ -89,7 +90,13 @@ browserTest(
       const index = page.getByRole('navigation', { name: en.api.contents, exact: true });
       assert.equal(await index.getByRole('link', { name: 'Lists records' }).count(), 0);
       await index.getByRole('link', { name: en.api.all }).click();
-      await index.getByRole('link', { name: 'Lists records' }).waitFor();
+      // What it is and how to begin come before the list of everything.
+      const seen = await page.getByRole('heading', { name: en.api.quick }).boundingBox();
+      assert.ok(seen !== null && seen.y < 844);
+      assert.equal(await index.getByRole('link', { name: 'Lists records' }).count(), 0);
+      await page.locator('summary', { hasText: 'Records' }).first().click();
+      await page.getByRole('link', { name: 'Lists records' }).click();
+      await page.waitForURL(`${origin}/api?operation=listRecords`);
       const form = await openForm(page, origin, 'getMeta');
       await form.getByRole('button', { name: 'Send' }).click();
       await form.getByText('"zones"').first().waitFor();
@@ -189,6 +196,24 @@ browserTest(
       await context.setOffline(false);
       await page.keyboard.press('Enter');
       await form.getByRole('status').getByText('200').first().waitFor();
+    });
+
+    it('begins with a key, a write and a read that work as they stand', async () => {
+      const { page, origin, server } = get();
+      await page.goto(`${origin}/api`);
+      const start = page.getByRole('region', { name: en.api.quick });
+      const token = server.cli(['user', 'token', 'ada@example.net']).trim();
+      const run = async (label: string): Promise<string> => {
+        const code = await start.getByRole('figure', { name: label }).locator('code').innerText();
+        const { promise, resolve, reject } = Promise.withResolvers<string>();
+        execFile('sh', ['-ec', code], { env: { ...process.env, UQRP_TOKEN: token } }, (error, out) =>
+          error === null ? resolve(out) : reject(error),
+        );
+        return await promise;
+      };
+      assert.match(await run(en.api.quickWrite), /"key":\s?"greeting\.acme\.v1"/);
+      assert.match(await run(en.api.quickRead), /"data":\s?"aGVsbG8="/);
+      await start.getByRole('link', { name: 'API keys' }).waitFor();
     });
   },
   { UQRP_REST_RATE: 'on' },

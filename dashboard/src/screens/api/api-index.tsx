@@ -3,7 +3,7 @@ import { navigate } from '../../app/router.ts';
 import { t, tn } from '../../text/text.ts';
 import { SearchBox } from '../../ui/search-box.tsx';
 import { bestMatch, matchingGroups } from './find-operations.ts';
-import type { Method, OperationGroup } from './openapi.ts';
+import type { Method, Operation, OperationGroup } from './openapi.ts';
 
 /** The address of the screen of an operation. */
 export function operationPath(id: string): string {
@@ -26,10 +26,7 @@ export function ApiIndex({ groups, current }: ApiIndexProps) {
     list.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' });
   }, [current]);
   return (
-    <nav
-      class={`api-index ${current === null || searched !== '' ? 'open' : ''}`}
-      aria-label={t('api.contents')}
-    >
+    <nav class={`api-index ${searched === '' ? '' : 'open'}`} aria-label={t('api.contents')}>
       <form
         role="search"
         onSubmit={(event) => {
@@ -54,20 +51,33 @@ export function ApiIndex({ groups, current }: ApiIndexProps) {
         {shown.map(({ name, operations }) => (
           <section key={name} aria-label={name}>
             <h2>{name}</h2>
-            <ul>
-              {operations.map(({ id, method, summary }) => (
-                <li key={id}>
-                  <a href={operationPath(id)} aria-current={id === current ? 'page' : undefined}>
-                    <MethodBadge method={method} />
-                    <span>{summary}</span>
-                  </a>
-                </li>
-              ))}
-            </ul>
+            <OperationList operations={operations} current={current} />
           </section>
         ))}
       </div>
     </nav>
+  );
+}
+
+export interface OperationListProps {
+  readonly operations: readonly Operation[];
+  /** Id of the operation that is shown; null: none. */
+  readonly current: string | null;
+}
+
+/** Links to operations. */
+export function OperationList({ operations, current }: OperationListProps) {
+  return (
+    <ul class="api-list">
+      {operations.map(({ id, method, summary }) => (
+        <li key={id}>
+          <a href={operationPath(id)} aria-current={id === current ? 'page' : undefined}>
+            <MethodBadge method={method} />
+            <span>{summary}</span>
+          </a>
+        </li>
+      ))}
+    </ul>
   );
 }
 

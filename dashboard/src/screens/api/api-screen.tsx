@@ -3,10 +3,11 @@ import { api } from '../../app/client.ts';
 import { navigate, place } from '../../app/router.ts';
 import { useResource } from '../../data/resource.ts';
 import { t, tn } from '../../text/text.ts';
+import { CodeBlock } from '../../ui/code-block.tsx';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { Loading } from '../../ui/loading.tsx';
 import { Page } from '../../ui/page.tsx';
-import { ApiIndex, operationPath } from './api-index.tsx';
+import { ApiIndex, OperationList, operationPath } from './api-index.tsx';
 import {
   commonAnswers,
   commonKey,
@@ -17,7 +18,9 @@ import {
   operationGroups,
 } from './openapi.ts';
 import { ErrorList, OperationArticle } from './operation-article.tsx';
+import { firstValues, plannedRequest } from './request.ts';
 import { RichText } from './rich-text.tsx';
+import { snippetsOf } from './snippets.ts';
 
 /** Milliseconds: the document changes with the program only. */
 const FRESH_MS = 3_600_000;
@@ -77,7 +80,7 @@ function Reference({ document: described }: { readonly document: OpenApi }) {
         {operation === null ? (
           <>
             {wanted === null ? null : <p class="note warn">{t('api.unknown', { operation: wanted })}</p>}
-            <ApiStart document={described} groups={groups} answers={answers} />
+            <ApiStart document={described} groups={groups} operations={operations} answers={answers} />
           </>
         ) : (
           <>
@@ -112,33 +115,72 @@ function useFollowedAnchors(operations: readonly Operation[]): void {
 interface ApiStartProps {
   readonly document: OpenApi;
   readonly groups: readonly OperationGroup[];
+  readonly operations: readonly Operation[];
   readonly answers: readonly OperationAnswer[];
 }
 
 /** What holds for all operations. */
-function ApiStart({ document: { info }, groups, answers }: ApiStartProps) {
+function ApiStart({ document: { info }, groups, operations, answers }: ApiStartProps) {
+  // The first line says what it is, the others what holds everywhere.
+  const [about = '', ...rules] = info.description.split('\n').filter((line) => line !== '');
   return (
     <div class="api-start stack">
-      <RichText text={info.description} />
+      <RichText text={about} />
+      <QuickStart operations={operations} />
       <section class="stack" aria-labelledby="resources">
         <h2 id="resources" tabIndex={-1}>
           {t('api.resources')}
         </h2>
         <ul class="api-cards">
-          {groups.map(({ name, description, operations }) => (
-            <li key={name} class="card">
-              <a href={operationPath(operations[0]?.id ?? '')}>{name}</a>
-              <p>{description}</p>
-              <p class="dim">{tn('api.operations', operations.length)}</p>
+          {groups.map((group) => (
+            <li key={group.name} class="card">
+              <details>
+                <summary>
+                  <strong>{group.name}</strong>{' '}
+                  <span class="dim">{tn('api.operations', group.operations.length)}</span>
+                  <p>{group.description}</p>
+                </summary>
+                <OperationList operations={group.operations} current={null} />
+              </details>
             </li>
           ))}
         </ul>
+      </section>
+      <section class="stack" aria-labelledby="api-rules">
+        <h2 id="api-rules">{t('api.rules')}</h2>
+        <RichText text={rules.join('\n')} />
       </section>
       <section class="stack" aria-labelledby="common-answers">
         <h2 id="common-answers">{t('api.commonTitle')}</h2>
         <ErrorList answers={answers} />
       </section>
     </div>
+  );
+}
+
+/** A key, a write and a read, as commands that work as they are. */
+function QuickStart({ operations }: Pick<ApiStartProps, 'operations'>) {
+  const command = (id: string, parameters: Readonly<Record<string, string>> = {}): string => {
+    const operation = operations.find((one) => one.id === id);
+    if (operation === undefined) return '';
+    const planned = plannedRequest(operation, { ...firstValues(operation), parameters });
+    return snippetsOf(planned, location.origin, false)[0]?.code ?? '';
+  };
+  return (
+    <section class="stack" aria-labelledby="quick-start">
+      <h2 id="quick-start">{t('api.quick')}</h2>
+      <p>
+        {t('api.quickKey')} <a href="/api-keys">{t('nav.apiKeys')}</a>
+      </p>
+      <CodeBlock code={"export UQRP_TOKEN='…'"} label={t('nav.apiKeys')} />
+      <p>{t('api.quickWrite')}</p>
+      <CodeBlock
+        code={`${command('createNamespace')}\n${command('createRecord')}`}
+        label={t('api.quickWrite')}
+      />
+      <p>{t('api.quickRead')}</p>
+      <CodeBlock code={command('listRecords', { key: 'greeting.acme.v1' })} label={t('api.quickRead')} />
+    </section>
   );
 }
 
