@@ -3,8 +3,8 @@
  * and `npm run docs:site` copies. Does nothing when no document and no asset has changed. Runs after the build of the dashboard, whose style it uses.
  */
 import { createHash } from 'node:crypto';
-import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { DocumentsManifest } from '../../src/http/pages/documents.ts';
 import type { Assets } from './layout.ts';
@@ -110,7 +110,7 @@ export async function buildDocuments(): Promise<string> {
       const rendered = render(page.text, {
         link,
         title: (href, text) => targets.titleOf(page.path, href, text),
-        picture: (href) => pictureAt(link(href), targets.files),
+        picture: (href) => pictureAt(href, link, targets.files),
       });
       return { page, rendered };
     });
@@ -168,12 +168,19 @@ function builtHash(): string | null {
   }
 }
 
-/** The width and height keep the text from moving when the picture comes. */
-function pictureAt(url: string | null, files: ReadonlyMap<string, string>): Picture | null {
+/** The width and height keep the text from moving when the picture comes. `NAME-dark.png` is that of the dark theme. */
+function pictureAt(
+  href: string,
+  link: (href: string) => string | null,
+  files: ReadonlyMap<string, string>,
+): Picture | null {
+  const url = link(href);
   const path = url === null ? undefined : files.get(url);
   if (url === null || path === undefined) return null;
-  if (!basename(path).endsWith('.png')) return { url, width: 0, height: 0 };
+  if (!path.endsWith('.png')) return { url, dark: null, width: 0, height: 0 };
   const octets = readFileSync(join(ROOT, path));
+  const darkOf = (name: string): string => name.replace(/\.png$/, '-dark.png');
+  const dark = existsSync(join(ROOT, darkOf(path))) ? link(darkOf(href)) : null;
   // The first chunk of a PNG file begins with both.
-  return { url, width: octets.readUInt32BE(16), height: octets.readUInt32BE(20) };
+  return { url, dark, width: octets.readUInt32BE(16), height: octets.readUInt32BE(20) };
 }

@@ -31,6 +31,8 @@ interface Options {
 
 export interface Picture {
   readonly url: string;
+  /** The same for the dark theme. */
+  readonly dark: string | null;
   readonly width: number;
   readonly height: number;
 }
@@ -186,9 +188,11 @@ class Renderer {
   #image({ href, text }: Tokens.Image): string {
     const picture = this.#options.picture(href);
     if (picture === null) return escapeHtml(text);
-    const { url, width, height } = picture;
+    const { url, dark, width, height } = picture;
     const size = width === 0 ? '' : ` width="${width}" height="${height}"`;
-    return `<img src="${escapeHtml(url)}" alt="${escapeHtml(text)}"${size} loading="lazy">`;
+    const image = `<img src="${escapeHtml(url)}" alt="${escapeHtml(text)}"${size} loading="lazy">`;
+    if (dark === null) return image;
+    return `<picture><source srcset="${escapeHtml(dark)}" media="(prefers-color-scheme: dark)">${image}</picture>`;
   }
 
   #index(words: string): void {

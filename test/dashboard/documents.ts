@@ -94,6 +94,11 @@ browserTest('documents', (get) => {
     await page.getByRole('button', { name: 'Theme: light' }).click();
     await page.getByRole('button', { name: 'Theme: dark' }).waitFor();
     assert.equal(await page.evaluate("localStorage.getItem('uqrp.theme')"), 'dark');
+    const shown = page.locator('article picture img').first();
+    await shown.scrollIntoViewIfNeeded();
+    await page.waitForFunction(
+      "document.querySelector('article picture img').currentSrc.endsWith('/landing-dark.png')",
+    );
     await page.reload();
     await page.getByRole('button', { name: 'Theme: dark' }).waitFor();
     assert.equal(await page.evaluate('document.documentElement.style.colorScheme'), 'dark');

@@ -32,7 +32,7 @@ browserTest('visitor', (get) => {
     await answer.getByText('3.10685596119 mi').waitFor();
     await page.getByRole('figure', { name: 'curl' }).getByText('get.5-km-to-mi').waitFor();
     await page.getByRole('button', { name: '10.0.0.0/8' }).click();
-    await answer.getByText('16777216 addresses').waitFor();
+    await answer.getByText('16,777,216 addresses').waitFor();
     assert.match(await page.getByRole('textbox', { name: 'Name' }).inputValue(), /^get\.10-0-0-0-8\.cidr/);
     for (const name of ['Services', 'Playground', 'API', 'Docs', 'Sign in'])
       assert.equal(await page.getByRole('link', { name }).count(), 1, name);

@@ -19,12 +19,12 @@ const NAMES: ServerNames = {
 };
 /** What a page may have, and which attributes. */
 const ELEMENTS = new Set(
-  'html head meta title link script body a header span nav button svg path circle rect div input p ul ol li details summary main article h1 h2 h3 h4 h5 h6 table thead tbody tr th td pre code strong em del br hr blockquote img'.split(
+  'html head meta title link script body a header span nav button svg path circle rect div input p ul ol li details summary main article h1 h2 h3 h4 h5 h6 table thead tbody tr th td pre code strong em del br hr blockquote img picture source'.split(
     ' ',
   ),
 );
 const ATTRIBUTES = new Set(
-  'lang charset name content rel href type as crossorigin src class id aria-label aria-hidden aria-current aria-expanded aria-controls role hidden autocomplete spellcheck placeholder tabindex alt width height loading start open data-language data-search viewBox d cx cy r rx x y'.split(
+  'lang charset name content rel href type as crossorigin src class id aria-label aria-hidden aria-current aria-expanded aria-controls role hidden autocomplete spellcheck placeholder tabindex alt width height loading srcset media start open data-language data-search viewBox d cx cy r rx x y'.split(
     ' ',
   ),
 );
@@ -166,7 +166,9 @@ describe('the documents as pages', () => {
       );
       assert.ok(served.includes('href="https://api.example.com/sign-in"'));
       assert.ok(served.includes('dig @ns1.example.com TXT get.'));
-      for (const [, asset] of served.matchAll(/(?:href|src|data-search)="(\/(?:docs\/)?assets\/[^"]+)"/g))
+      for (const [, asset] of served.matchAll(
+        /(?:href|src|srcset|data-search)="(\/(?:docs\/)?assets\/[^"]+)"/g,
+      ))
         assert.ok(readFileSync(join(folder, asset!)).length > 0, asset!);
       for (const file of [
         'llms.txt',

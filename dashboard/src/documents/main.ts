@@ -28,6 +28,9 @@ function themeButton(button: HTMLButtonElement): void {
     button.dataset.theme = theme;
     button.ariaLabel = label;
     button.title = label;
+    // A theme that was chosen holds for pictures too.
+    for (const dark of document.querySelectorAll<HTMLSourceElement>('article source'))
+      dark.media = theme === 'auto' ? '(prefers-color-scheme: dark)' : theme === 'dark' ? 'all' : 'not all';
   };
   show();
   button.hidden = false;

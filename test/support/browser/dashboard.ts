@@ -12,6 +12,8 @@ import { smallPng } from './small-png.ts';
 import { watchContext } from './watch-page.ts';
 
 const BUILD = fileURLToPath(new URL('../../../dashboard/build.ts', import.meta.url));
+/** Pictures that documents show in both themes. */
+const IN_DARK = new Set(['landing', 'overview']);
 const SCREENS = fileURLToPath(new URL('../../../docs/screens/', import.meta.url));
 const VIEWPORT = { width: 1280, height: 800 };
 const EMAIL = 'ada@example.net';
@@ -73,8 +75,15 @@ export async function openDashboard(env: NodeJS.ProcessEnv = {}): Promise<Dashbo
     async shot(name, on = page) {
       if (process.env.DASHBOARD_SCREENS === undefined) return;
       mkdirSync(SCREENS, { recursive: true });
-      const png = await on.screenshot({ animations: 'disabled', caret: 'hide' });
-      writeFileSync(`${SCREENS}${name}.png`, smallPng(png));
+      const keep = async (file: string): Promise<void> => {
+        const png = await on.screenshot({ animations: 'disabled', caret: 'hide' });
+        writeFileSync(`${SCREENS}${file}.png`, smallPng(png));
+      };
+      await keep(name);
+      if (!IN_DARK.has(name)) return;
+      await on.emulateMedia({ colorScheme: 'dark' });
+      await keep(`${name}-dark`);
+      await on.emulateMedia({ colorScheme: 'light' });
     },
     async close() {
       await browser.close();
