@@ -14,7 +14,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const DIST = join(ROOT, 'dashboard/dist');
 const TARGET = join(DIST, 'docs');
 /** Sections of these are long and for few: their headings are found, their words are not. */
-const BRIEF = /^docs\/(?:adr\/|findings|ATTACKS|STATES|ARCHITECTURE)|^CHANGELOG|^CONTRIBUTING/;
+const BRIEF = /^docs\/(?:adr\/|ATTACKS|STATES|ARCHITECTURE)|^CHANGELOG|^CONTRIBUTING/;
 
 function sourcesHash(links: readonly string[]): string {
   const hash = createHash('sha256').update(links.join());

@@ -93,7 +93,7 @@ ${sections(rendered)}</div>
 `;
 }
 
-/** Decisions and findings are for people who change the code: their list is closed at first. */
+/** Decisions are for people who change the code: their list is closed at first. */
 const CLOSED = 'The code';
 
 function indexGroup({ name, pages }: Group, current: Source | null): string {

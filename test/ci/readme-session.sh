@@ -38,15 +38,16 @@ count() { grep -cF -- "$1" session.out || true; }
 lines() { grep -cx -- "$1" session.out || true; }
 world=$(count 'v=svc1;s=ok;t=data;e=plain;f=text;ttl=300;d=hello world')
 again=$(lines '  hello again')
+rest=$(lines '  hello REST')
 switch=$(lines 'pump: off')
 flag=$(lines 'dark mode: on')
 seen=$(count 'v=svc1;s=ok;t=data;e=b64;f=text;ttl=300;d=aGVsbG8=')
 refused=$(count 'status: REFUSED')
 json=$(count '"Status":0')
 decoded=$(lines '  hello')
-echo "demo: $world, changed: $again, signed switch: $switch, flag: $flag"
+echo "demo: $world, changed: $again, over REST: $rest, signed switch: $switch, flag: $flag"
 echo "answers with the envelope: $seen, refused: $refused, JSON: $json, decoded: $decoded"
-[ "$world,$again,$switch,$flag" = 1,1,1,1 ]
+[ "$world,$again,$rest,$switch,$flag" = 1,1,1,1,1 ]
 [ "$refused,$json,$decoded" = 1,1,1 ]
 [ "$seen" -ge 6 ]
 
