@@ -97,6 +97,19 @@ describe('the search of the documents', () => {
     assert.equal(search(index, 'backup')[0]?.url, '/docs/back-up');
   });
 
+  it('finds what has most of the words where nothing has all of them', () => {
+    const index = searchIndex([
+      page('/docs/cost', 'Cost', 'Machines', 'a month of a machine'),
+      page('/docs/readers', 'Readers', 'Retries', 'a pause after a failure'),
+      page('/docs/other', 'Other', 'Rest', 'a month without a failure'),
+    ]);
+    assert.deepEqual(
+      search(index, 'month pause failure').map(({ url }) => url),
+      ['/docs/readers#retries', '/docs/other#rest'],
+    );
+    assert.ok(search(index, 'machine pause').length > 1);
+  });
+
   it('finds nothing for what is nowhere, for what is everywhere, and for no words', () => {
     for (const query of ['zebra', 'things', '', ' - ', 'a'])
       assert.deepEqual(search(INDEX, query), [], query);

@@ -38,7 +38,7 @@ export function titleWords(title: string): string[] {
   return [...words, ...words.slice(1).map((word, at) => words[at]! + word)];
 }
 
-/** Sections that have every word, the last of which may be the beginning of one. Common words, which the index leaves out, count for nothing. */
+/** Sections that have every word, or else those that have most; the last may be the beginning of one. Common words, which the index leaves out, count for nothing. */
 export function search(index: SearchIndex, query: string): Found[] {
   const asked = wordsOf(query);
   if (asked.length === 0) return [];
@@ -49,19 +49,16 @@ export function search(index: SearchIndex, query: string): Found[] {
   );
   const known = scores.filter(({ size }) => size > 0);
   // A word that no section has is common, or a mistake: the others still find something.
-  const [first, ...others] = known;
-  if (first === undefined) return [];
-  return [...first]
-    .map(([section, score]): readonly [number, number] => [
-      section,
-      others.every((other) => other.has(section))
-        ? score + others.reduce((sum, other) => sum + other.get(section)!, 0)
-        : 0,
-    ])
-    .filter(([, score]) => score > 0)
-    .toSorted(([one, a], [two, b]) => b - a || one - two)
+  const all = [...new Set(known.flatMap((one) => [...one.keys()]))].map((section) => {
+    const weights = known.flatMap((one) => one.get(section) ?? []);
+    return { section, count: weights.length, score: weights.reduce((sum, weight) => sum + weight, 0) };
+  });
+  const most = Math.max(...all.map(({ count }) => count));
+  return all
+    .filter(({ count }) => count === most)
+    .toSorted((one, two) => two.score - one.score || one.section - two.section)
     .slice(0, RESULTS)
-    .map(([section]) => foundAt(index, section));
+    .map(({ section }) => foundAt(index, section));
 }
 
 function foundAt({ pages, sections }: SearchIndex, at: number): Found {
