@@ -31,6 +31,10 @@ export function manualPage({ tree, settings, version, date }: Manual): string {
     paragraph(
       'Commands work on the data directory of a server, which may be running. They read the same variables as the server: run them as its user, with its settings.',
     ),
+    '.PP',
+    paragraph(
+      'The Debian package has `uqrp-admin` for that: as root, or with sudo, `uqrp-admin COMMAND` reads /etc/uqrp/uqrp.env and runs uqrp as the user uqrp. With `@NAME` before the command it does so for the node of uqrp@NAME.service.',
+    ),
     '.SH COMMANDS',
     ...actionsOf(tree).flatMap(command),
     '.SH OPTIONS',
@@ -41,6 +45,13 @@ export function manualPage({ tree, settings, version, date }: Manual): string {
     ...settings.flatMap(({ name, meaning, standard }) =>
       row(name, `${meaning}.${standard === null ? '' : ` Default: ${standard}.`}`),
     ),
+    '.SH FILES',
+    ...row(
+      '/etc/uqrp/uqrp.env',
+      'settings of the server of uqrp.service; of a node, /etc/uqrp/NAME.env. Only root may read them.',
+    ),
+    ...row('/var/lib/uqrp', 'data of that server, for the user uqrp alone; of a node, /var/lib/uqrp-NAME'),
+    ...row('/var/lib/uqrp-backups', 'what uqrp-backup.service writes'),
     '.SH EXIT STATUS',
     ...row('0', 'done'),
     ...row('1', 'failed, or answered with an error'),

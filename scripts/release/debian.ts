@@ -20,6 +20,7 @@ const PLACES: Readonly<Record<string, string>> = {
   'systemd/uqrp-backup.timer': 'usr/lib/systemd/system/uqrp-backup.timer',
   'systemd/uqrp.sysusers.conf': 'usr/lib/sysusers.d/uqrp.conf',
   'systemd/uqrp.env': 'etc/uqrp/uqrp.env',
+  'debian/uqrp-admin': 'usr/bin/uqrp-admin',
   'debian/lintian-overrides': 'usr/share/lintian/overrides/uqrp',
 };
 /** In the packages of Debian shells look elsewhere than below /usr/local. */
@@ -68,6 +69,8 @@ export async function debianPackage(
   await tidy(root, epoch);
   for (const path of ['doc/uqrp/changelog', 'doc/uqrp/NEWS.md', 'man/man1/uqrp.1'])
     await run('gzip', ['-n', '-9', join(root, 'usr/share', path)]);
+
+  await symlink('uqrp.1.gz', join(root, 'usr/share/man/man1/uqrp-admin.1.gz'));
 
   const files = await filesOf(root);
   const sums = await Promise.all(

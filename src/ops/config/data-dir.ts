@@ -76,7 +76,7 @@ function checkDirectory(path: string, found: Stats): void {
   const user = process.getuid?.();
   if (user !== undefined && found.uid !== user) {
     throw new StartError(
-      `UQRP_DATA_DIR ${path} belongs to user ${found.uid}, and this process runs as user ${user}. Run it as that user, or choose another directory.`,
+      `UQRP_DATA_DIR ${path} belongs to user ${found.uid}, and this process runs as user ${user}. Run it as that user (where the Debian package is installed: sudo uqrp-admin COMMAND), or choose another directory.`,
     );
   }
   if (statOf(join(path, UNFINISHED_RESTORE)) !== null) {

@@ -75,15 +75,16 @@ export async function tryDebianPackage(
   await second.stop();
 
   mkdirSync(inside('var/lib/uqrp-backups'));
-  mkdirSync(inside('var/lib/uqrp-fra1'));
-  done('chown', 'uqrp', '/var/lib/uqrp-fra1');
+  // A node, and a copy that somebody made: both are the user's.
+  for (const name of ['fra1', 'new']) done('install', '-d', '-o', 'uqrp', `/var/lib/uqrp-${name}`);
+  writeFileSync(inside('etc/uqrp/fra1.env'), '');
   done('dpkg', '--remove', 'uqrp');
   assert.equal(existsSync(inside('usr/lib/uqrp')), false);
   assert.equal(readFileSync(inside(SETTINGS), 'utf8'), settings, 'removed settings');
   assert.ok(existsSync(inside('var/lib/uqrp/uqrp.sqlite')), 'removed data');
   done('dpkg', '--purge', 'uqrp');
-  const left = done('find', '/etc', '/usr', '/var', '-xdev', '-name', '*uqrp*');
-  assert.equal(left.trim(), '/var/lib/uqrp-backups');
+  const left = done('find', '/etc', '/usr', '/var', '-xdev', '-name', '*uqrp*').trim().split('\n');
+  assert.deepEqual(left.toSorted(), ['/etc/uqrp', '/var/lib/uqrp-backups', '/var/lib/uqrp-new']);
   assert.equal(place.run(['dpkg', '--status', 'uqrp'], { env: { PATH } }).code, 1);
 }
 
