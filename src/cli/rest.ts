@@ -81,7 +81,8 @@ export function payloadOfRow({ data }: RecordResource, { origin }: Rest): Buffer
 
 function tokenOfEnvironment(): string {
   const token = readEnvironment().UQRP_TOKEN ?? '';
-  if (token === '') throw new UsageError('set UQRP_TOKEN to an API key or a session token');
+  if (token === '')
+    throw new UsageError('set UQRP_TOKEN to an API key, or to what uqrp user token EMAIL prints');
   return token;
 }
 

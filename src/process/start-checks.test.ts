@@ -26,7 +26,7 @@ describe('the checks of a start', () => {
     const textOf = (code: string, pid: number | null = null) => portFaultText({ use, code }, pid);
     assert.equal(
       textOf('EADDRINUSE', 4711),
-      'UQRP_DNS_PORT 5300/udp is in use by process 4711. Stop it, or choose another port.',
+      'UQRP_DNS_PORT 5300/udp is in use by process 4711. Stop it, or set UQRP_DNS_PORT to another port.',
     );
     assert.match(textOf('EADDRINUSE'), /in use by another process/);
     assert.match(textOf('EACCES'), /CAP_NET_BIND_SERVICE/);

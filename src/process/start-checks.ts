@@ -213,7 +213,7 @@ export function portFaultText({ use, code }: PortFault, pid: number | null): str
   const what = `${variable} ${port}/${protocol}`;
   switch (code) {
     case 'EADDRINUSE':
-      return `${what} is in use by ${pid === null ? 'another process' : `process ${pid}`}. Stop it, or choose another port.`;
+      return `${what} is in use by ${pid === null ? 'another process' : `process ${pid}`}. Stop it, or set ${variable} to another port.`;
     case 'EACCES':
       return `${what} may not be opened by this user. Ports below 1024 need the capability CAP_NET_BIND_SERVICE, or choose another port.`;
     case 'EADDRNOTAVAIL':

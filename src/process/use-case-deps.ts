@@ -16,6 +16,7 @@ import {
 } from '../ops/config/data-dir.ts';
 import { isDiskFull } from '../store/engine/engine-errors.ts';
 import { hasLocalStore } from '../store/open.ts';
+import { hasServer } from '../store/sqlite/server-lock.ts';
 import type { Store } from '../store/store.ts';
 import { openCheckedStore, storeFault } from './start-checks.ts';
 
@@ -81,4 +82,9 @@ export async function runOverStore<T>(
 /** Whether there is a store to run over, without making one. */
 export function hasStore({ dataDir, databaseUrl }: Pick<Config, 'dataDir' | 'databaseUrl'>): boolean {
   return databaseUrl !== null || hasLocalStore(dataDir);
+}
+
+/** Whether no server runs over the store, as far as it can be known here: with PostgreSQL it may run on another machine. */
+export function lacksServer({ dataDir, databaseUrl }: Pick<Config, 'dataDir' | 'databaseUrl'>): boolean {
+  return databaseUrl === null && !hasServer(dataDir);
 }

@@ -150,7 +150,7 @@ describe('uqrp apply, promote and import --dry-run', () => {
     const without = await run(['apply', config()], { UQRP_TOKEN: '' });
     assert.deepEqual(
       [without.code, without.errors],
-      [2, 'set UQRP_TOKEN to an API key or a session token\n'],
+      [2, 'set UQRP_TOKEN to an API key, or to what uqrp user token EMAIL prints\n'],
     );
     file('flags/a_b.txt', '');
     const fault = await run(['apply', config()]);

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { after, before, describe, it } from 'node:test';
 import { type Ended, runCli, settingsFor } from '../support/command.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
@@ -24,6 +25,9 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const) {
       await server.remove();
       await database?.drop();
     });
+
+    const AWAY =
+      /^warning: no server runs over .*, so nothing answers yet\. Run uqrp serve with the same UQRP_DATA_DIR\.\n$/;
 
     const run = (args: readonly string[], input?: string): Promise<Ended> => runCli(args, env, input);
     const payload = async (key: string): Promise<string | null> => (await read(server, `get.${key}`)).payload;
@@ -125,6 +129,23 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const) {
       ]) {
         assert.equal((await run(args)).code, 2);
       }
+    });
+
+    it('warn when no server runs over the data directory, also after one was killed', onlyOnce, async () => {
+      const own = await startUqrp({ UQRP_WORKERS: '1' });
+      const put = ['put', 'a.away.v1', 'x', ...OWNER];
+      const beside = await runCli(put, settingsFor(own.dataDir));
+      assert.deepEqual([beside.code, beside.errors], [0, '']);
+      const gone = once(own.child, 'exit');
+      own.child.kill('SIGKILL');
+      await gone;
+      for (const args of [put, [...put, '--json']]) {
+        const { code, out, errors } = await runCli(args, settingsFor(own.dataDir));
+        assert.equal(code, 0);
+        assert.match(out, /a\.away\.v1/);
+        assert.match(errors, AWAY);
+      }
+      await own.remove();
     });
 
     it('refuse a write into a suspended namespace', async () => {

@@ -53,7 +53,7 @@ describe('what stops a start says what it is', () => {
     ] as const) {
       const { code, errors } = await serve({ [variable]: String(port) });
       assert.equal(code, 1, variable);
-      const text = `${variable} ${port}/${protocol} is in use by process ${server.pid}. Stop it, or choose another port.`;
+      const text = `${variable} ${port}/${protocol} is in use by process ${server.pid}. Stop it, or set ${variable} to another port.`;
       assert.ok(errors.includes(text), errors);
     }
   });

@@ -102,7 +102,7 @@ describe('uqrp watch', () => {
     const without = await run([], { UQRP_TOKEN: '' });
     assert.deepEqual(
       [without.code, without.errors],
-      [2, 'set UQRP_TOKEN to an API key or a session token\n'],
+      [2, 'set UQRP_TOKEN to an API key, or to what uqrp user token EMAIL prints\n'],
     );
     const bad = await run(['--since', 'x'], {});
     assert.deepEqual([bad.code, bad.errors], [1, 'since is not a cursor of this account\n']);

@@ -14,6 +14,7 @@ import { writeBulk } from '../../control/records/bulk.ts';
 import { parseBulk } from '../../control/records/bulk-shapes.ts';
 import type { Config } from '../../ops/config/config.ts';
 import { readEnvironment } from '../../ops/config/env.ts';
+import { lacksServer } from '../../process/use-case-deps.ts';
 import type { JsonObject } from '../../protocol/input/fields.ts';
 import { namespaceNameFaults } from '../../protocol/names/namespace-name.ts';
 import { reachable } from '../address.ts';
@@ -137,6 +138,11 @@ async function putLocally(
       return { id: records[0]!.id, key: name, bytes, public_read: own?.public_read === true };
     });
     print(json ? JSON.stringify(written) : describe(written, config));
+    if (lacksServer(config)) {
+      process.stderr.write(
+        `warning: no server runs over ${config.dataDir}, so nothing answers yet. Run uqrp serve with the same UQRP_DATA_DIR.\n`,
+      );
+    }
   };
   await withStore(clock, run, { mayCreate: user !== undefined });
 }

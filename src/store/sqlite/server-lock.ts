@@ -60,6 +60,14 @@ export function lockDataDir(dataDir: string): ServerLock | ServerLockHeld | Serv
   }
 }
 
+/**
+ * Whether a server seems to run over a data directory, by its process id alone. The lock is not tried: a server that starts at
+ * that moment would find it taken.
+ */
+export function hasServer(dataDir: string): boolean {
+  return readPid(join(dataDir, PID_FILE)) !== null;
+}
+
 /** The lock holds without it, so a full disk does not keep a server from starting. */
 function writePid(pidFile: string): void {
   try {
