@@ -113,7 +113,8 @@ function statOf(path: string): Stats | null {
 }
 
 const ADVICE: Readonly<Record<string, string>> = {
-  EACCES: 'permission denied. Give this user the right to write there, or choose another directory.',
+  EACCES:
+    'permission denied. Run it as the user of the server (where the Debian package is installed: sudo uqrp-admin COMMAND), or give this user the right to write there.',
   EPERM: 'not permitted. Give this user the right to write there, or choose another directory.',
   ENOTDIR: 'a part of the path is a file. Choose another path.',
   ENOENT: 'it cannot be made there. Choose another path.',

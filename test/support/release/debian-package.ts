@@ -1,7 +1,7 @@
 /** The life of the Debian package in a place that is thrown away: the release before, a record, the upgrade, removal, purge. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { unitValues } from '../deploy/unit-file.ts';
 import { type Service, startService } from './main-job.ts';
@@ -72,19 +72,33 @@ export async function tryDebianPackage(
   const second = await startService(service);
   await second.read(name, 'kept');
   await second.read(second.write('after-upgrade', 'new'), 'new');
+  // docs/operations/back-up.md and restore.md, as root and without variables.
+  assert.equal(done('uqrp-admin', 'user', 'list').includes('you@example.net'), true);
+  done('install', '-d', '-o', 'uqrp', '-g', 'uqrp', '-m', '700', '/var/lib/uqrp-backups');
+  done('uqrp-admin', 'backup', '/var/lib/uqrp-backups/one');
   await second.stop();
+  done('mv', '/var/lib/uqrp', '/var/lib/uqrp-before');
+  done('install', '-d', '-o', 'uqrp', '-g', 'uqrp', '-m', '700', '/var/lib/uqrp');
+  done('uqrp-admin', 'restore', '/var/lib/uqrp-backups/one');
+  done('uqrp-admin', 'dnssec', 'ds');
+  const third = await startService(service);
+  await third.read(name, 'kept');
+  await third.stop();
 
-  mkdirSync(inside('var/lib/uqrp-backups'));
   // A node, and a copy that somebody made: both are the user's.
-  for (const name of ['fra1', 'new']) done('install', '-d', '-o', 'uqrp', `/var/lib/uqrp-${name}`);
+  for (const each of ['fra1', 'new']) done('install', '-d', '-o', 'uqrp', `/var/lib/uqrp-${each}`);
   writeFileSync(inside('etc/uqrp/fra1.env'), '');
   done('dpkg', '--remove', 'uqrp');
   assert.equal(existsSync(inside('usr/lib/uqrp')), false);
   assert.equal(readFileSync(inside(SETTINGS), 'utf8'), settings, 'removed settings');
   assert.ok(existsSync(inside('var/lib/uqrp/uqrp.sqlite')), 'removed data');
   done('dpkg', '--purge', 'uqrp');
-  const left = done('find', '/etc', '/usr', '/var', '-xdev', '-name', '*uqrp*').trim().split('\n');
-  assert.deepEqual(left.toSorted(), ['/etc/uqrp', '/var/lib/uqrp-backups', '/var/lib/uqrp-new']);
+  const found = done('find', '/etc', '/usr', '/var', '-xdev', '-name', '*uqrp*').trim().split('\n');
+  const left = found.filter((path) => !path.endsWith('/uqrp.sqlite'));
+  assert.deepEqual(left.toSorted(), [
+    '/etc/uqrp',
+    ...['backups', 'before', 'new'].map((each) => `/var/lib/uqrp-${each}`),
+  ]);
   assert.equal(place.run(['dpkg', '--status', 'uqrp'], { env: { PATH } }).code, 1);
 }
 
