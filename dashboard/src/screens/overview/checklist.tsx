@@ -34,9 +34,11 @@ export interface ChecklistProps {
   readonly namespaces: readonly NamespaceResource[];
   /** Queries that the query log has. */
   readonly queries: number;
+  /** Everything that the next step shows is there. */
+  readonly onKnown: () => void;
 }
 
-export function Checklist({ usage, namespaces, queries }: ChecklistProps) {
+export function Checklist({ usage, namespaces, queries, onKnown }: ChecklistProps) {
   const { value: meta } = useMeta();
   const withRecords = namespaces.find((one) => one.records_count > 0);
   const namespace = withRecords ?? namespaces[0];
@@ -75,6 +77,11 @@ export function Checklist({ usage, namespaces, queries }: ChecklistProps) {
     // The form of the step before had the focus, and is gone.
     if (document.activeElement === document.body) first.focus();
   });
+  const isWhole =
+    next === null || next === 'namespace' || next === 'record' || (meta !== undefined && first !== null);
+  useEffect(() => {
+    if (isWhole) onKnown();
+  }, [isWhole]);
   if (next === null || isHidden.value) return null;
   const form = (step: StepName) => {
     if (step === 'namespace')

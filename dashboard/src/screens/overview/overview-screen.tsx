@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { QueryCounts, Usage } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
 import { place, setQuery } from '../../app/router.ts';
@@ -33,6 +33,7 @@ export function OverviewScreen() {
     freshMs: FRESH_MS,
   });
   const { value } = overview;
+  const [areStepsKnown, setStepsKnown] = useState(false);
   const isUsed = value !== undefined && (value.usage.records.used > 0 || value.usage.webhooks.used > 0);
   usePoll(isUsed ? POLL_MS[value.queries.total === 0 ? 'empty' : 'full'] : null, overview.again);
   const windows = WINDOWS.map((one) => ({ value: one, text: t(`overview.window${one}`) }));
@@ -52,9 +53,11 @@ export function OverviewScreen() {
     >
       {overview.error === undefined ? null : <ErrorNote error={overview.error} again={overview.again} />}
       {overview.state === 'loading' ? <Loading /> : null}
-      {value === undefined ? null : <FirstSteps usage={value.usage} queries={value.queries.total} />}
-      {/* A new account has nothing to count yet. */}
-      {value !== undefined && isUsed ? (
+      {value === undefined ? null : (
+        <FirstSteps usage={value.usage} queries={value.queries.total} onKnown={() => setStepsKnown(true)} />
+      )}
+      {/* A new account has nothing to count yet. What stands below the first steps comes after them: it would move. */}
+      {value !== undefined && isUsed && areStepsKnown ? (
         <div class="overview full-width">
           <Figures queries={value.queries} />
           <div class="stack">
@@ -75,25 +78,35 @@ interface FirstStepsProps {
   readonly usage: Usage;
   /** Of the time that is shown. */
   readonly queries: number;
+  /** They are shown whole, or will not be shown. */
+  readonly onKnown: () => void;
 }
 
 /** Private reads of a month above which somebody is no newcomer, though nothing was asked today. */
 const READS_OF_NEWCOMERS = 20;
 
+/** Milliseconds after which the page no longer waits for them. */
+const PATIENCE_MS = 1000;
+
 /** Reads what the steps need while one is left. */
-function FirstSteps({ usage, queries }: FirstStepsProps) {
+function FirstSteps({ usage, queries, onKnown }: FirstStepsProps) {
   const { namespaces, records, metered } = usage;
   const isUsed = queries > 0 || metered.total_authenticated_queries > READS_OF_NEWCOMERS;
   // Who has asked before needs no last step; the steps that were open stay until they are done.
   const [wasOpen] = useState(!(namespaces.used > 0 && records.used > 0 && isUsed));
-  return wasOpen && !isChecklistHidden() ? <OpenSteps usage={usage} queries={queries} /> : null;
+  const isShown = wasOpen && !isChecklistHidden();
+  useEffect(() => {
+    const timer = setTimeout(onKnown, isShown ? PATIENCE_MS : 0);
+    return () => clearTimeout(timer);
+  }, []);
+  return isShown ? <OpenSteps usage={usage} queries={queries} onKnown={onKnown} /> : null;
 }
 
-function OpenSteps({ usage, queries }: FirstStepsProps) {
+function OpenSteps({ usage, queries, onKnown }: FirstStepsProps) {
   const namespaces = useNamespaces();
   if (namespaces.state === 'failed') return <ErrorNote error={namespaces.error} again={namespaces.again} />;
   return namespaces.state === 'ready' ? (
-    <Checklist usage={usage} namespaces={namespaces.value} queries={queries} />
+    <Checklist usage={usage} namespaces={namespaces.value} queries={queries} onKnown={onKnown} />
   ) : null;
 }
 
