@@ -28,6 +28,7 @@ const MANIFEST = join(DIST, 'manifest.json');
 const TARGETS = ['chrome125', 'firefox138', 'safari17.5'];
 
 const MAIN = 'dashboard/src/main.tsx';
+const ROUTES = 'dashboard/src/app/routes.ts';
 const LANDING = 'dashboard/src/front/landing.tsx';
 /** What previews of links show. */
 const CARD = 'dashboard/src/front/card.png';
@@ -85,18 +86,23 @@ interface DataFile {
   readonly contents: string;
 }
 
-function dataFile(source: string): DataFile {
-  const contents = JSON.stringify(JSON.parse(readFileSync(join(ROOT, source), 'utf8')));
+function dataFile(
+  source: string,
+  value: unknown = JSON.parse(readFileSync(join(ROOT, source), 'utf8')),
+): DataFile {
+  const contents = JSON.stringify(value);
   const hash = createHash('sha256').update(contents).digest('hex').slice(0, 8).toUpperCase();
   return { source, path: `assets/${basename(source, '.json')}-${hash}.json`, contents };
 }
 
-function dataPlugin(files: readonly DataFile[]): Plugin {
+/** @param first the texts that are imported at once; those that are imported later are all */
+function dataPlugin(files: readonly DataFile[], first?: DataFile): Plugin {
   return {
     name: 'data',
     setup(build) {
-      build.onResolve({ filter: /\.json$/ }, ({ path, resolveDir }) => {
-        const found = files.find(({ source }) => join(ROOT, source) === join(resolveDir, path));
+      build.onResolve({ filter: /\.json$/ }, ({ path, resolveDir, kind }) => {
+        const known = first !== undefined && kind === 'import-statement' ? [first, ...files] : files;
+        const found = known.find(({ source }) => join(ROOT, source) === join(resolveDir, path));
         return found && { path: `/${found.path}`, external: true };
       });
     },
@@ -113,12 +119,14 @@ const UNUSED: Plugin = {
   },
 };
 
-/** The source and every source that it imports statically. */
-function sourcesOf(inputs: Metafile['inputs'], entry: string): string[] {
+/** The source and every source that it imports statically. @param andLater also those that it loads later, but for the screens of the routes */
+function sourcesOf(inputs: Metafile['inputs'], entry: string, andLater = false): string[] {
   const found = new Set([entry]);
   for (const source of found) {
-    for (const { path, kind, external } of inputs[source]?.imports ?? [])
-      if (kind === 'import-statement' && external !== true) found.add(path);
+    for (const { path, kind, external } of inputs[source]?.imports ?? []) {
+      const isTaken = kind === 'import-statement' || (andLater && source !== ROUTES);
+      if (isTaken && external !== true) found.add(path);
+    }
   }
   return [...found];
 }
@@ -151,16 +159,17 @@ function firstInOne(first: readonly string[]): Plugin {
 
 type Texts = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-/** The texts that sources name: `'front.ask'` is one, and `front.${…}` stands for its section. */
+/** The texts that sources name: `'front.ask'` is one, and `front.step_${…}` stands for all that begin so. */
 function textsIn(sources: readonly string[]): Texts {
   const all = JSON.parse(readFileSync(join(ROOT, TEXT), 'utf8')) as Texts;
   const code = sources.map((source) => readFileSync(join(ROOT, source), 'utf8')).join('\n');
   const named: Record<string, Record<string, string>> = {};
-  for (const [, section = '', name = ''] of code.matchAll(/['"`](\w+)\.(\w+|\$\{)/g)) {
-    const texts = all[section];
-    if (texts === undefined) continue;
-    const added = name === '${' ? texts : texts[name] === undefined ? {} : { [name]: texts[name] };
-    named[section] = { ...named[section], ...added };
+  for (const [, section = '', name = '', open] of code.matchAll(/['"`](\w+)\.(\w*)(\$\{)?/g)) {
+    for (const [key, text] of Object.entries(all[section] ?? {})) {
+      if (open === undefined ? key !== name : !key.startsWith(name)) continue;
+      named[section] ??= {};
+      named[section][key] = text;
+    }
   }
   return named;
 }
@@ -170,6 +179,10 @@ function textPlugin(texts: Texts): Plugin {
   return {
     name: 'texts',
     setup(build) {
+      // It never loads the others.
+      build.onResolve({ filter: /\.json$/ }, ({ kind }) =>
+        kind === 'dynamic-import' ? { path: 'data:application/json,{}', external: true } : undefined,
+      );
       build.onLoad({ filter: /\/text\/en\.json$/ }, () => ({
         contents: JSON.stringify(texts),
         loader: 'json',
@@ -183,7 +196,7 @@ type Bundle = BuildResult<{ write: false; metafile: true }>;
 /** The dashboard, and the first page of visitors: a program of its own, in one file. */
 async function bundle(
   data: readonly DataFile[],
-): Promise<{ readonly all: Bundle; readonly landing: Bundle } | null> {
+): Promise<{ readonly all: Bundle; readonly landing: Bundle; readonly text: DataFile } | null> {
   let esbuild: typeof import('esbuild');
   try {
     esbuild = await import('esbuild');
@@ -222,11 +235,13 @@ async function bundle(
   const entries = [MAIN, 'dashboard/src/style/app.css', LATER_STYLE, 'dashboard/src/style/icon.svg', CARD];
   const external = dataPlugin(data);
   const [first, visitors] = await Promise.all([build(entries, external), build([LANDING], external)]);
+  const { inputs } = first.metafile;
+  const text = dataFile(TEXT, textsIn(sourcesOf(inputs, MAIN, true)));
   const [all, landing] = await Promise.all([
-    build(entries, external, firstInOne(sourcesOf(first.metafile.inputs, MAIN))),
+    build(entries, dataPlugin(data, text), firstInOne(sourcesOf(inputs, MAIN))),
     build([LANDING], textPlugin(textsIn(Object.keys(visitors.metafile.inputs)))),
   ]);
-  return { all, landing };
+  return { all, landing, text };
 }
 
 /** The script and every script that it imports statically, in the order of loading. */
@@ -304,10 +319,10 @@ async function build(isForced: boolean): Promise<string> {
   const sources = hashOfSources();
   if (!isForced && builtManifest()?.sources === sources) return 'dashboard: nothing has changed';
   const began = performance.now();
-  const data = DATA.map(dataFile);
+  const data = DATA.map((source) => dataFile(source));
   const result = await bundle(data);
   if (result === null) return 'dashboard: not built, because esbuild is not installed (npm ci installs it)';
-  const { all, landing: alone } = result;
+  const { all, landing: alone, text } = result;
   const { outputs } = all.metafile;
   const outputOf = (source: string): string => {
     const found = Object.entries(outputs).find(
@@ -339,17 +354,17 @@ async function build(isForced: boolean): Promise<string> {
   const landing = Object.keys(alone.metafile.outputs).map(below);
   const template = readFileSync(join(ROOT, 'dashboard/src/front/landing.html'), 'utf8');
   const pages = {
-    'index.html': pageOf({ ...shared, text: data[0]!.path }, below(outputOf(LATER_STYLE)), first),
+    'index.html': pageOf({ ...shared, text: text.path }, below(outputOf(LATER_STYLE)), first),
     'landing.html': template.replace('<!--assets-->', () => assetLines(shared, landing)),
   };
   const files = [
     ...Object.keys(outputs).map(below),
     ...landing,
-    ...data.map(({ path }) => path),
+    ...[text, ...data].map(({ path }) => path),
     ...Object.keys(pages),
   ].toSorted();
   mkdirSync(join(DIST, 'assets'), { recursive: true });
-  for (const { path, contents } of data) replaceFile(join(DIST, path), contents);
+  for (const { path, contents } of [text, ...data]) replaceFile(join(DIST, path), contents);
   writeAll([...all.outputFiles, ...alone.outputFiles], pages, { sources, files, first, landing, later });
   return `dashboard: ${files.length} files in ${Math.round(performance.now() - began)} ms`;
 }

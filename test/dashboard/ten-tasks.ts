@@ -74,7 +74,7 @@ browserTest(
       await page.getByRole('row', { name: /sku-1/ }).getByText('12.00').waitFor();
     });
 
-    task('delete it, and undo', 12, async ({ page }, { press, tabTo }) => {
+    task('delete it, and undo', 16, async ({ page }, { press, tabTo }) => {
       await press('j');
       await tabTo('button', /^Delete/);
       await press('Enter');

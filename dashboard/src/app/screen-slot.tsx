@@ -2,7 +2,7 @@
 import { Component, type ComponentChildren, type ComponentType } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { NotFoundScreen } from '../screens/not-found/not-found-screen.tsx';
-import { t } from '../text/text.ts';
+import { loadTexts, t } from '../text/text.ts';
 import { Button } from '../ui/button.tsx';
 import { ErrorNote } from '../ui/error-note.tsx';
 import { Loading } from '../ui/loading.tsx';
@@ -13,7 +13,7 @@ import { findRoute, type Route, type ScreenProps } from './routes.ts';
 /** Screens that are loaded: the second visit shows them at once. */
 const loaded = new Map<Route, ComponentType<ScreenProps>>();
 
-/** Their style is that of the page. */
+/** Their style and their texts are those of the page. */
 const FIRST_SCREENS: ReadonlySet<string> = new Set(['/', '/account', '/sign-in']);
 
 /** @param user id of the signed-in user: for another one the screen starts again */
@@ -28,7 +28,9 @@ export function ScreenSlot({ user }: { readonly user: string }) {
     if (route === null || loaded.has(route)) return;
     setFailure(undefined);
     const isFirst = FIRST_SCREENS.has(route.path);
-    Promise.all([route.load(), isFirst ? null : loadLaterStyle()]).then(([screen]) => {
+    // Scripts of screens read texts as they are loaded.
+    const loading = isFirst ? route.load() : loadTexts().then(() => route.load());
+    Promise.all([loading, isFirst ? null : loadLaterStyle()]).then(([screen]) => {
       loaded.set(route, screen);
       setLoaded((count) => count + 1);
     }, setFailure);

@@ -1,7 +1,6 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
 import type { OctetSpan } from '../../../../sdk/src/dns.ts';
-import en from '../../text/en.json' with { type: 'json' };
-import { t } from '../../text/text.ts';
+import { t, textIfAny } from '../../text/text.ts';
 import { Button } from '../../ui/button.tsx';
 import { Icon, UndoIcon } from '../../ui/icon.tsx';
 import type { ChainStep } from './chain.ts';
@@ -188,7 +187,6 @@ const TEXT_MAX = 60;
 function noteOf(at: number, { octets, original, spanAt, hidden, locked }: NoteParts) {
   const span = spanAt[at];
   const [before, now] = [hexOf(original[at] ?? 0), hexOf(octets[at] ?? 0)];
-  const texts: Readonly<Record<string, string>> = en.octets;
   const text = span === undefined ? '' : maskText(span.text);
   const value = hidden.has(at) ? '••' : before === now ? now : `${before} → ${now}`;
   return (
@@ -200,7 +198,7 @@ function noteOf(at: number, { octets, original, spanAt, hidden, locked }: NotePa
         <>
           {span.section}, {span.field}{' '}
           <span class="code">{text.length > TEXT_MAX ? `${text.slice(0, TEXT_MAX)}…` : text}</span>{' '}
-          <span class="dim">{texts[span.field] ?? ''}</span>
+          <span class="dim">{textIfAny('octets', span.field)}</span>
         </>
       )}
       {locked.has(at) ? ` ${t('playground.octetLocked')}` : ''}
