@@ -69,7 +69,7 @@ const TIER = 'free, pro, team or enterprise';
 
 export function addPeopleCommands({ program, command, clock, json }: Builder): void {
   const user = group(program, 'user', 'create and change accounts');
-  command(user, 'create', 'create an account; makes the data directory where there is none')
+  command(user, 'create', 'create an account; makes the store where UQRP_DATA_DIR is set and there is none')
     .argument('<email>', 'mail address of the customer')
     .option('--tier <tier>', TIER, 'free')
     .addHelpText('after', examples('uqrp user create you@example.net --tier pro'))

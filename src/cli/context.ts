@@ -2,7 +2,8 @@ import type { Clock } from '../base/time.ts';
 import { type Config, loadConfig } from '../ops/config/config.ts';
 import { requireDataDir } from '../ops/config/data-dir.ts';
 import { readEnvironment } from '../ops/config/env.ts';
-import { runOverStore, type UseCaseDeps } from '../process/use-case-deps.ts';
+import { runsInCheckout } from '../ops/config/version.ts';
+import { hasStore, runOverStore, type UseCaseDeps } from '../process/use-case-deps.ts';
 
 export interface CliContext {
   readonly config: Config;
@@ -23,12 +24,27 @@ export function configWithData(): Config {
   return config;
 }
 
-/** Runs a command over the configured store, beside a running server, and closes it. */
-export function withStore<T>(
+/**
+ * Runs a command over the configured store, beside a running server, and closes it.
+ * @param mayCreate a missing store is made, and said on stderr. Only where the operator named its directory, or in a checkout: elsewhere
+ * `./data` depends on the current directory, and the write would be in a store that no server reads.
+ */
+export async function withStore<T>(
   clock: Clock,
   run: (context: CliContext) => Promise<T>,
-  options = { mayCreate: false },
+  { mayCreate } = { mayCreate: false },
 ): Promise<T> {
   const config = commandConfig();
-  return runOverStore(config, clock, (deps) => run({ config, deps }), options);
+  const isNamed = (readEnvironment().UQRP_DATA_DIR ?? '') !== '';
+  const options = { mayCreate: mayCreate && (isNamed || runsInCheckout()) };
+  const isNew = options.mayCreate && !hasStore(config);
+  return runOverStore(
+    config,
+    clock,
+    (deps) => {
+      if (isNew) process.stderr.write(`note: there was no store in ${config.dataDir}, this made one\n`);
+      return run({ config, deps });
+    },
+    options,
+  );
 }

@@ -6,7 +6,7 @@ import type { Clock } from '../base/time.ts';
 import { type HasSessions, openSessions } from '../control/accounts/sessions.ts';
 import type { HasClock, HasIds, HasRandom, HasStore, HasUnit, HasZoneLength } from '../control/deps.ts';
 import type { HasHistoryKeys } from '../control/history/keep.ts';
-import type { Config } from '../ops/config/config.ts';
+import { type Config, StartError } from '../ops/config/config.ts';
 import {
   deriveKey,
   loadSecret,
@@ -64,9 +64,16 @@ export async function runOverStore<T>(
   { mayCreate }: StoreOptions,
 ): Promise<T> {
   const { dataDir, databaseUrl } = config;
-  if (mayCreate) prepareDataDir(dataDir);
   // With both settings, the data directory is not needed.
-  else if (databaseUrl === null || config.secret === null) requireDataDir(dataDir);
+  if (databaseUrl === null || config.secret === null) {
+    if (mayCreate) prepareDataDir(dataDir);
+    else requireDataDir(dataDir);
+  }
+  if (!mayCreate && !hasStore(config)) {
+    throw new StartError(
+      `there is no store in ${dataDir}: start the server once, or name its directory by UQRP_DATA_DIR`,
+    );
+  }
   const secret = loadSecret(dataDir, config.secret, mayCreate);
   const store = await openCheckedStore(config, secret, clock);
   try {

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,
+  cpSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -15,9 +17,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { makeSelfSigned } from '../../src/base/certificates.ts';
 import { CLI, type Ended, ended, runCli, settingsFor, startCommand } from '../support/command.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
+import { postgresDatabase, postgresMissing } from '../support/store/postgres.ts';
 import { eventually } from './client.ts';
 
 describe('what stops a start says what it is', () => {
@@ -138,7 +142,7 @@ describe('what stops a start says what it is', () => {
     assert.match((await runCli(['doctor'], settings)).out, text);
   });
 
-  it('no data directory, for every command but serve and user create', async () => {
+  it('no data directory, for commands that make none', async () => {
     const data = join(dir, 'none');
     for (const line of [
       ['user', 'list'],
@@ -150,6 +154,98 @@ describe('what stops a start says what it is', () => {
       assert.equal(code, 1, line.join(' '));
       assert.match(errors, /^UQRP_DATA_DIR .* does not exist\. Set UQRP_DATA_DIR as for the server/);
       assert.equal(existsSync(data), false);
+    }
+  });
+
+  /** With no UQRP_DATA_DIR but the given one. */
+  const runIn = (cwd: string, args: readonly string[], settings: NodeJS.ProcessEnv = {}) => {
+    const { UQRP_DATA_DIR: _, ...inherited } = process.env;
+    const env = { ...inherited, ...settings };
+    return spawnSync(process.execPath, [CLI, ...args], { cwd, env, encoding: 'utf8', timeout: 60_000 });
+  };
+  const WRITES = [
+    ['user', 'create', 'ada@example.net'],
+    ['put', 'a.acme.v1', 'x', '--user', 'ada@example.net'],
+    ['put', 'a.acme.v1', 'x', '--as', 'ada@example.net'],
+  ];
+
+  it('no store in the current directory, and a write that nobody named a directory for makes none', () => {
+    const cwd = mkdtempSync(join(dir, 'elsewhere-'));
+    for (const line of [...WRITES, ['namespace', 'list'], ['backup', join(cwd, 'copy')]]) {
+      const { status, stdout, stderr } = runIn(cwd, line);
+      assert.deepEqual([status, stdout], [1, ''], line.join(' '));
+      assert.match(stderr, /^UQRP_DATA_DIR .*data does not exist\. Set UQRP_DATA_DIR as for the server/);
+      assert.deepEqual(readdirSync(cwd), [], line.join(' '));
+    }
+  });
+
+  it('a data directory without a database: no command makes one there that was not told to', () => {
+    const cwd = mkdtempSync(join(dir, 'empty-'));
+    const data = join(cwd, 'data');
+    mkdirSync(data, { mode: 0o700 });
+    const reads = [
+      ['namespace', 'list'],
+      ['user', 'list'],
+      ['backup', join(cwd, 'copy')],
+    ];
+    for (const settings of [{}, { UQRP_DATA_DIR: '' }, { UQRP_SECRET: 's'.repeat(32) }])
+      for (const line of [...WRITES, ...reads]) {
+        const { status, stdout, stderr } = runIn(cwd, line, settings);
+        assert.deepEqual([status, stdout], [1, ''], line.join(' '));
+        assert.match(
+          stderr,
+          /there is no store in .*data: start the server once, or name its directory|there is nothing to back up$/m,
+        );
+        assert.deepEqual([readdirSync(cwd), readdirSync(data)], [['data'], []], line.join(' '));
+      }
+    for (const line of reads) assert.equal(runIn(cwd, line, { UQRP_DATA_DIR: data }).status, 1);
+    assert.deepEqual(readdirSync(data), []);
+    const doctor = runIn(cwd, ['doctor', '--json'], { UQRP_RESOLVERS: '127.0.0.1' });
+    const database = JSON.parse(doctor.stdout).find((one: { check: string }) => one.check === 'database');
+    assert.equal(database.state, 'note', database.text);
+  });
+
+  it('nothing where UQRP_DATA_DIR names the directory: the first write makes the store, and says so', () => {
+    const cwd = mkdtempSync(join(dir, 'named-'));
+    WRITES.forEach((line, index) => {
+      const settings = { UQRP_DATA_DIR: join(cwd, 'mine', String(index)) };
+      const first = runIn(cwd, line, settings);
+      assert.equal(first.status, 0, first.stderr);
+      const note = `note: there was no store in ${settings.UQRP_DATA_DIR}, this made one\n`;
+      assert.ok(first.stderr.startsWith(note), first.stderr);
+      const again = runIn(cwd, ['put', 'b.acme.v1', 'x', '--user', 'ada@example.net'], settings);
+      assert.deepEqual([again.status, again.stderr.includes('note: ')], [0, false]);
+    });
+    assert.deepEqual(readdirSync(cwd), ['mine']);
+  });
+
+  it('nothing in a checkout: ./data is that of npm run', () => {
+    const root = mkdtempSync(join(dir, 'checkout-'));
+    const own = fileURLToPath(new URL('../../', import.meta.url));
+    for (const name of ['src', 'sdk', 'package.json'])
+      cpSync(join(own, name), join(root, name), { recursive: true });
+    symlinkSync(join(own, 'node_modules'), join(root, 'node_modules'));
+    const { UQRP_DATA_DIR: _, ...env } = process.env;
+    const cli = join(root, 'src/cli.ts');
+    const made = spawnSync(process.execPath, [cli, ...WRITES[0]!], { cwd: root, env, encoding: 'utf8' });
+    assert.equal(made.status, 0, made.stderr);
+    assert.ok(existsSync(join(root, 'data/uqrp.sqlite')));
+  });
+
+  it('nothing with PostgreSQL and UQRP_SECRET, which need no data directory', {
+    skip: postgresMissing() ?? false,
+  }, async () => {
+    const database = await postgresDatabase();
+    const cwd = mkdtempSync(join(dir, 'postgres-'));
+    try {
+      const url = { UQRP_DATABASE_URL: database.url };
+      const refused = runIn(cwd, WRITES[0]!, url);
+      assert.equal(refused.status, 1, 'a secret that nobody named a directory for');
+      const made = runIn(cwd, WRITES[0]!, { ...url, UQRP_SECRET: 's'.repeat(32) });
+      assert.deepEqual([made.status, made.stderr], [0, '']);
+      assert.deepEqual(readdirSync(cwd), []);
+    } finally {
+      await database.drop();
     }
   });
 

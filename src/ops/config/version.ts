@@ -30,6 +30,11 @@ export function documentsFolder(): string {
   return join(ROOT, 'docs');
 }
 
+/** Whether the sources run in their own checkout, as by `npm run`: a package has JavaScript. */
+export function runsInCheckout(): boolean {
+  return import.meta.url.endsWith('.ts') && process.cwd() === resolve(ROOT);
+}
+
 interface Manifest {
   readonly version: string;
   /** `build` is in a package that was made from a checkout with Git's folder. */

@@ -121,10 +121,15 @@ interface StoreFacts {
   readonly fingerprint: string | null;
 }
 
+/** Any of these, and the database is lost, not new. */
+const LEFT_BY_SERVER = ['uqrp.sqlite', 'secret', 'view', 'keys'];
+
 /** Reads and never migrates. */
 export async function checkStore(config: StoreConfig, clock: Clock): Promise<Finding> {
   const { role, dataDir, databaseUrl, secret } = config;
   if (role === 'edge') return note('database', 'a process with the role edge has none');
+  if (databaseUrl === null && LEFT_BY_SERVER.every((name) => !existsSync(join(dataDir, name))))
+    return note('database', `there is none yet in ${dataDir}: the first start of the server makes it`);
   try {
     const facts = databaseUrl === null ? sqliteFacts(dataDir) : await postgresFacts(config, clock);
     return storeFinding(facts, LATEST_MIGRATION, secretFingerprint(loadSecret(dataDir, secret, false)));

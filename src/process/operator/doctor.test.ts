@@ -160,9 +160,15 @@ describe('the checks of doctor', () => {
     const config = { role: 'all' as const, dataDir, databaseUrl: null, secret: null };
     const file = join(dataDir, 'uqrp.sqlite');
     try {
-      const lost = await checkStore(config, () => NOW);
-      assert.equal(lost.state, 'wrong');
-      assert.ok(lost.text.startsWith(`there is no ${file}. Restore a backup`), lost.text);
+      const before = await checkStore(config, () => NOW);
+      assert.equal(before.state, 'note', 'nothing is lost before the first start');
+      for (const left of ['secret', 'view', 'keys']) {
+        writeFileSync(join(dataDir, left), '');
+        const lost = await checkStore(config, () => NOW);
+        assert.equal(lost.state, 'wrong', left);
+        assert.ok(lost.text.startsWith(`there is no ${file}. Restore a backup`), lost.text);
+        rmSync(join(dataDir, left));
+      }
       writeFileSync(file, 'no database');
       const damaged = await checkStore(config, () => NOW);
       assert.equal(damaged.text, `The database ${file} is not a database. Restore a backup.`);
