@@ -131,8 +131,9 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const) {
       }
     });
 
-    it('warn when no server runs over the data directory, also after one was killed', onlyOnce, async () => {
+    it('warn when no server runs over the data directory, also after one was killed', onlyOnce, async (t) => {
       const own = await startUqrp({ UQRP_WORKERS: '1' });
+      t.after(() => own.remove());
       const put = ['put', 'a.away.v1', 'x', ...OWNER];
       const beside = await runCli(put, settingsFor(own.dataDir));
       assert.deepEqual([beside.code, beside.errors], [0, '']);
@@ -145,7 +146,6 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const) {
         assert.match(out, /a\.away\.v1/);
         assert.match(errors, AWAY);
       }
-      await own.remove();
     });
 
     it('refuse a write into a suspended namespace', async () => {
