@@ -20,6 +20,7 @@ const PLACES: Readonly<Record<string, string>> = {
   'systemd/uqrp-backup.timer': 'usr/lib/systemd/system/uqrp-backup.timer',
   'systemd/uqrp.sysusers.conf': 'usr/lib/sysusers.d/uqrp.conf',
   'systemd/uqrp.env': 'etc/uqrp/uqrp.env',
+  'debian/README.Debian': 'usr/share/doc/uqrp/README.Debian',
   'debian/uqrp-admin': 'usr/bin/uqrp-admin',
   'debian/lintian-overrides': 'usr/share/lintian/overrides/uqrp',
 };

@@ -11,6 +11,10 @@ import { readFact } from '../../store/service-facts.ts';
 import { checkSqlite } from '../../store/sqlite/backup.ts';
 import { storeFault } from '../start-checks.ts';
 
+/** RFC 2606, and for addresses RFC 5737 and RFC 3849. */
+const EXAMPLE_DOMAIN = /(?:^|\.)example(?:\.(?:com|net|org))?$/;
+const EXAMPLE_ADDRESS = /^(?:192\.0\.2|198\.51\.100|203\.0\.113)\.|^2001:db8:/;
+
 /** What one check found. `note`: nothing is wrong, or this machine cannot check it. */
 export interface Finding {
   readonly check: string;
@@ -43,6 +47,22 @@ function compare(a: string, b: string): number {
   const [left, right] = [a, b].map((text) => text.split('.').map(Number));
   const at = [0, 1, 2].find((i) => left?.[i] !== right?.[i]);
   return at === undefined ? 0 : (left?.[at] ?? 0) - (right?.[at] ?? 0);
+}
+
+/** Settings that came with the package and were not changed. */
+export function checkExamples({
+  zones,
+  nameServers,
+  host,
+}: Pick<Config, 'zones' | 'nameServers' | 'host'>): Finding {
+  const zone = zones.find((name) => EXAMPLE_DOMAIN.test(name));
+  if (zone !== undefined)
+    return wrong('settings', `UQRP_ZONES has ${zone}, a name for examples. Put in a zone of yours.`);
+  const address = nameServers.flatMap(({ addresses }) => addresses).find((one) => EXAMPLE_ADDRESS.test(one));
+  if (address === undefined) return ok('settings', 'no zone or address of examples');
+  const text = `UQRP_NS has ${address}, an address for examples. Put in those of your name servers.`;
+  // Without the network nobody follows these addresses.
+  return host === '127.0.0.1' || host === '::1' ? note('settings', text) : wrong('settings', text);
 }
 
 const MEGABYTE = 1_048_576;

@@ -15,6 +15,7 @@ import {
   checkCredentials,
   checkDisk,
   checkDs,
+  checkExamples,
   checkNode,
   checkRights,
   checkRootAnswer,
@@ -58,6 +59,26 @@ describe('the checks of doctor', () => {
     assert.equal(checkClock(NOW, NOW + 60_000).state, 'ok');
     assert.match(checkClock(NOW, NOW + 3_600_000).text, /^the clock is 3600 s behind/);
     assert.equal(checkClock(NOW, NOW + 3_600_000).state, 'wrong');
+  });
+
+  it('call the zones and addresses of examples wrong, as a new file of settings has them', () => {
+    const found = (zone: string, address: string, host = '0.0.0.0') =>
+      checkExamples({
+        zones: ['uqrp.net', zone],
+        nameServers: [{ label: 'ns1', addresses: [address] }],
+        host,
+      });
+    for (const zone of ['dns.example.com', 'example.org', 'uqrp.example', 'example'])
+      assert.deepEqual([zone, found(zone, '8.8.8.8').state], [zone, 'wrong']);
+    for (const address of ['192.0.2.10', '198.51.100.10', '203.0.113.1', '2001:db8::1']) {
+      assert.deepEqual([address, found('uqrp.org', address).state], [address, 'wrong']);
+      assert.equal(found('uqrp.org', address, '127.0.0.1').state, 'note');
+    }
+    for (const [zone, address] of [
+      ['my-example.com', '192.0.20.1'],
+      ['example.com.uqrp.net', '2001:db80::1'],
+    ] as const)
+      assert.equal(found(zone, address).state, 'ok');
   });
 
   it('name what other users can reach', () => {

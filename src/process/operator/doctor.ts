@@ -22,6 +22,7 @@ import {
   checkCredentials,
   checkDisk,
   checkDs,
+  checkExamples,
   checkNode,
   checkRights,
   checkRootAnswer,
@@ -40,6 +41,7 @@ export async function examine(config: Config, clock: Clock): Promise<readonly Fi
   const resolvers = resolversOf(config.resolvers);
   return [
     checkNode(process.versions.node, neededNode()),
+    checkExamples(config),
     checkDisk(freeOctets(config.dataDir)),
     checkClock(clock(), newestOf(files)),
     checkRights([config.dataDir, ...files].filter((path) => (statSync(path).mode & 0o077) !== 0)),

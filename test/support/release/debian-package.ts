@@ -64,6 +64,8 @@ export async function tryDebianPackage(
   const first = await startService(service);
   const name = first.write('first-boot', 'kept');
   await first.read(name, 'kept');
+  const doctor = place.run(['uqrp-admin', 'doctor'], { env: { PATH } });
+  assert.match(doctor.out, /settings +wrong +UQRP_ZONES has dns\.example\.net, a name for examples/);
   await first.stop();
 
   install(files.file);
