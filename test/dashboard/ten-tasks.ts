@@ -42,7 +42,7 @@ browserTest(
       user = await keyboardUser(page);
     });
 
-    task('create a record', 12, async ({ page }, { press, type, isAt, tabTo }) => {
+    task('create a record', 18, async ({ page }, { press, type, isAt, tabTo }) => {
       await press('g', 'r');
       await page.getByRole('rowheader', { name: 'greeting.acme.v1' }).waitFor();
       await press('c');
@@ -63,7 +63,7 @@ browserTest(
       await page.getByRole('rowheader', { name: 'sku-1.price.acme.v1' }).waitFor();
     });
 
-    task('edit its value', 6, async ({ page }, { press, type, isAt }) => {
+    task('edit its value', 10, async ({ page }, { press, type, isAt }) => {
       await press('ArrowDown');
       await isAt('row', /^/);
       await press('e');
@@ -74,7 +74,7 @@ browserTest(
       await page.getByRole('row', { name: /sku-1/ }).getByText('12.00').waitFor();
     });
 
-    task('delete it, and undo', 16, async ({ page }, { press, tabTo }) => {
+    task('delete it, and undo', 20, async ({ page }, { press, tabTo }) => {
       await press('j');
       await tabTo('button', /^Delete/);
       await press('Enter');
@@ -106,7 +106,7 @@ browserTest(
       await page.getByRole('rowheader', { name: 'office' }).waitFor();
     });
 
-    task('see why a webhook fails', 12, async ({ page }, { press, tabTo }) => {
+    task('see why a webhook fails', 16, async ({ page }, { press, tabTo }) => {
       await press('g', 'w');
       await page.getByRole('rowheader', { name: 'mirror' }).waitFor();
       await tabTo('link', 'mirror');
@@ -129,7 +129,7 @@ browserTest(
       assert.equal(await signatures.getByText('not valid').count(), 0);
     });
 
-    task('import', 24, async ({ page }, { press, tabTo }) => {
+    task('import', 32, async ({ page }, { press, tabTo }) => {
       const folder = mkdtempSync(join(tmpdir(), 'uqrp-import-'));
       const file = join(folder, 'prices.csv');
       writeFileSync(file, 'key,value\nsku-8.price.acme.v1,8\nsku-9.price.acme.v1,9\n');
@@ -152,7 +152,7 @@ browserTest(
       rmSync(folder, { recursive: true });
     });
 
-    task('invite somebody', 32, async ({ page }, { press, type, isAt, tabTo }) => {
+    task('invite somebody', 45, async ({ page }, { press, type, isAt, tabTo }) => {
       await press('g', 'm');
       await page.getByRole('heading', { level: 1, name: 'Organization' }).waitFor();
       await tabTo('combobox', 'Organization');
