@@ -21,6 +21,8 @@ export interface ServiceFacts {
   /** Ports that listen; null: this process answers no DNS. */
   /** Seconds before each attempt of a delivery. */
   readonly webhookSchedule: readonly number[];
+  /** The host in commands that ask plain DNS. @param origin under which browsers reach this server */
+  readonly dnsHost: (origin: string) => string;
   readonly dnsPorts: () => { readonly dns: number; readonly dot: number; readonly doh: number } | null;
 }
 

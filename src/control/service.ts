@@ -54,7 +54,8 @@ const SHOWN_LIMITS = [
   ...(['passkeyName', 'passkeysPerUser', 'txtValue', 'dohRequestsPerMinute'] as const),
 ];
 
-function metaOf({ version, zones, features, dnsPorts, webhookSchedule }: ServiceFacts, publicUrl: string) {
+function metaOf(facts: ServiceFacts, publicUrl: string) {
+  const { version, zones, features, dnsHost, dnsPorts, webhookSchedule } = facts;
   const ports = dnsPorts();
   const { hostname: host } = new URL(publicUrl);
   const doh = ports && `https://${host}:${ports.doh}`;
@@ -63,7 +64,7 @@ function metaOf({ version, zones, features, dnsPorts, webhookSchedule }: Service
     zones,
     endpoints: {
       rest: `${publicUrl}/api/v1`,
-      dns: ports && { host, port: ports.dns },
+      dns: ports && { host: dnsHost(publicUrl), port: ports.dns },
       dot: ports && { host, port: ports.dot },
       doh: doh && `${doh}/dns-query`,
       resolve: doh && `${doh}/resolve`,

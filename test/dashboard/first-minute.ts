@@ -51,7 +51,7 @@ browserTest('first minute', (get) => {
       .locator('code')
       .innerText();
     const [, port, name] =
-      /^dig @localhost -p (\d+) TXT (get\.auth-svcq[0-9a-v]{52}\.greeting\.acme\.v1\.uqrp\.net) \+short$/.exec(
+      /^dig @127\.0\.0\.1 -p (\d+) TXT (get\.auth-svcq[0-9a-v]{52}\.greeting\.acme\.v1\.uqrp\.net) \+short$/.exec(
         command,
       )!;
     assert.equal(port, String(server.ports.dns));

@@ -187,6 +187,7 @@ function serviceFacts({ config, dnsPorts }: ControlRoleOptions): ServiceFacts {
   return {
     version: releaseVersion(),
     zones: config.zones,
+    dnsHost: (origin) => queryHost(config, origin),
     dnsPorts,
     webhookSchedule: config.webhookSchedule,
     features: {

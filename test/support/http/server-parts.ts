@@ -13,6 +13,7 @@ export const TEST_SERVICE: ServiceFacts = {
   version: releaseVersion(),
   zones: ['uqrp.net'],
   webhookSchedule: [0, 5, 300, 1800, 7200],
+  dnsHost: (origin: string) => new URL(origin).hostname,
   dnsPorts: () => ({ dns: 5300, dot: 8853, doh: 8443 }),
   features: {
     organizations: true,
