@@ -32,7 +32,7 @@ export function documentsFolder(): string {
 
 /** Whether the sources run in their own checkout, as by `npm run`: a package has JavaScript. */
 export function runsInCheckout(): boolean {
-  return import.meta.url.endsWith('.ts') && process.cwd() === resolve(ROOT);
+  return /\.ts$/.test(import.meta.url) && process.cwd() === resolve(ROOT);
 }
 
 interface Manifest {
