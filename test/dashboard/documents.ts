@@ -61,8 +61,11 @@ browserTest('documents', (get) => {
     assert.equal(await page.locator('#found').isVisible(), false);
     await page.keyboard.press('Control+a');
     await page.keyboard.type('UQRP_DOH_P');
-    await page.locator('#found').getByRole('link').first().waitFor();
-    await page.keyboard.press('Enter');
+    await page
+      .locator('#found')
+      .getByRole('link', { name: /Variables/ })
+      .first()
+      .press('Enter');
     await page.getByRole('heading', { level: 1, name: 'Variables' }).waitFor();
     assert.equal(new URL(page.url()).hash, '#environment');
   });
