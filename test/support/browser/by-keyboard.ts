@@ -61,6 +61,11 @@ export async function keyboardUser(page: Page): Promise<KeyboardUser> {
       await page.keyboard.type(text);
     },
     async tabTo(role, name, by = 'Tab') {
+      // What is still loading would be passed by, and the way be a round longer.
+      await page
+        .getByRole(role as 'button', { name })
+        .first()
+        .waitFor();
       const passed: Spoken[] = [];
       for (let tabs = 0; tabs < MOST_TABS; tabs++) {
         await press(by);
