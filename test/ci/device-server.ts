@@ -274,7 +274,7 @@ async function python(token: string): Promise<void> {
       `sys.stderr.write(result + "\\n")\nsys.stdout.buffer.write(record.data if record else b"")\n`,
   );
   const read = (port: number, ...args: string[]) =>
-    run('python3', [script, '127.0.0.1', String(port), ...args]);
+    run('python3', ['-B', script, '127.0.0.1', String(port), ...args]);
   for (const size of LENGTHS) {
     const ran = await read(server.ports.dns, keyOf(size), token);
     assert.deepEqual([ran.errors, ran.out.equals(bytes(size))], ['OK\n', true], `${size} octets`);
