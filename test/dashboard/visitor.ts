@@ -4,6 +4,7 @@ import { it } from 'node:test';
 import en from '../../dashboard/src/text/en.json' with { type: 'json' };
 import { eventually } from '../e2e/client.ts';
 import { browserTest } from '../support/browser/dashboard.ts';
+import { addAuthenticator } from '../support/control/passkeys/browser.ts';
 
 const NAME = 'get.100-km-to-mi.units.public.v1.uqrp.net';
 
@@ -219,19 +220,8 @@ browserTest('visitor', (get) => {
   });
 
   it('a passkey can be added after the page of the sign-in was left', async () => {
-    const { page, context } = get();
-    const devtools = await context.newCDPSession(page);
-    await devtools.send('WebAuthn.enable');
-    await devtools.send('WebAuthn.addVirtualAuthenticator', {
-      options: {
-        protocol: 'ctap2',
-        transport: 'internal',
-        hasResidentKey: true,
-        hasUserVerification: true,
-        isUserVerified: true,
-        automaticPresenceSimulation: true,
-      },
-    });
+    const { page } = get();
+    await addAuthenticator(page);
     // In the same document: a request for a passkey that the form of the sign-in left behind would refuse this one.
     await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Account' }).click();
     await page.getByRole('button', { name: 'Add a passkey' }).last().click();
