@@ -382,28 +382,4 @@ browserTest('records', (get) => {
     await dialog.getByRole('button', { name: 'Save' }).click();
     await row(page, 'offline.acme.v1').waitFor();
   });
-
-  it('everything is done by keyboard alone', async () => {
-    const { page, origin } = get();
-    await open(page, origin, '?namespace=acme');
-    await row(page, 'greeting.acme.v1').waitFor();
-    await effectsRan(page);
-    await page.keyboard.press('j');
-    await page.keyboard.press('x');
-    await page.getByText('1 record selected').waitFor();
-    await page.keyboard.press('x');
-    await page.keyboard.press('Enter');
-    await page.getByRole('dialog').waitFor();
-    await page.keyboard.press('Escape');
-    await page.getByRole('dialog').waitFor({ state: 'detached' });
-    // The form by Shift+E; `e` alone changes the value in its place.
-    await page.keyboard.press('Shift+E');
-    const form = page.getByRole('dialog', { name: /^Edit / });
-    await form.getByRole('textbox', { name: 'Data' }).waitFor();
-    await page.keyboard.press('Escape');
-    await page.getByRole('dialog').waitFor({ state: 'detached' });
-    await page.keyboard.press('/');
-    await page.keyboard.type('off');
-    await row(page, 'greeting.acme.v1').waitFor({ state: 'detached' });
-  });
 });
