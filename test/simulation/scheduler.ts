@@ -47,8 +47,11 @@ export function createScheduler(start: number): Scheduler {
     return null;
   }
 
+  const elapsed = (): number => now - start;
+
   return {
     after,
+    elapsed,
     now: () => now,
     get events() {
       return events;
@@ -80,6 +83,7 @@ export function createScheduler(start: number): Scheduler {
         kill() {
           isDead = true;
         },
+        elapsed,
         after: (ms, run) =>
           isDead
             ? () => {}

@@ -43,6 +43,7 @@ describe('closing an HTTP server', () => {
         waiting.push({ ms, run });
         return () => {};
       },
+      elapsed: () => 0,
     };
     const closing = closeHttp({ server, close: () => closed(server), graceMs: 5000, timers });
     waiting.find(({ ms }) => ms === 5000)!.run();

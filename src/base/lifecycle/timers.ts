@@ -1,8 +1,13 @@
-/** Production waits only through this port, so tests can move time (`test/support/base/lifecycle/manual-timers.ts`). */
+/** Production waits and measures spans of time only through this port, so tests can move time (`test/support/base/lifecycle/manual-timers.ts`). */
 export interface Timers {
   /** Calls `run` once. @returns a function that cancels the call; it has no effect after the call */
   after(ms: number, run: () => void): () => void;
+  /** Milliseconds from any beginning. It never steps back, as the wall clock (`Clock`) may. */
+  elapsed(): number;
 }
+
+/** The one reading of the monotonic clock. */
+const elapsed = (): number => performance.now();
 
 /** Timers that keep the process alive until they fire. */
 export const realTimers: Timers = {
@@ -10,6 +15,7 @@ export const realTimers: Timers = {
     const timer = setTimeout(run, ms);
     return () => clearTimeout(timer);
   },
+  elapsed,
 };
 
 /** Timers that do not keep the process alive. */
@@ -19,6 +25,7 @@ export const backgroundTimers: Timers = {
     timer.unref();
     return () => clearTimeout(timer);
   },
+  elapsed,
 };
 
 const SECOND_MS = 1000;
@@ -30,7 +37,8 @@ const SLACK_MS = 50;
  * their wake-ups.
  */
 export const wholeSecondTimers: Timers = {
-  after: (ms, run) => backgroundTimers.after(toWholeSecond(ms, performance.now()), run),
+  after: (ms, run) => backgroundTimers.after(toWholeSecond(ms, elapsed()), run),
+  elapsed,
 };
 
 /**
@@ -38,7 +46,8 @@ export const wholeSecondTimers: Timers = {
  * that finds nothing due waits for the rest.
  */
 export const loopTimers: Timers = {
-  after: (ms, run) => realTimers.after(withinWholeSecond(ms, performance.now()), run),
+  after: (ms, run) => realTimers.after(withinWholeSecond(ms, elapsed()), run),
+  elapsed,
 };
 
 /** Milliseconds of a wait of about `ms` that ends on a whole second. A wait of less than a second stays as it is. @param now milliseconds */

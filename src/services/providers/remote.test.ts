@@ -129,6 +129,7 @@ describe('edges ask control for data of providers', () => {
         queueMicrotask(run);
         return () => {};
       },
+      elapsed: () => 0,
     };
     const answer = answerAsk({ ask: () => slow.promise }, () => 0, timers);
     assert.deepEqual(await answer('crypto', 'BTC-USD', ME), { kind: 'late' });

@@ -45,6 +45,7 @@ export function createManualTimers(): ManualTimers {
         waiting.delete(timer);
       };
     },
+    elapsed: () => now,
     pending: () => [...waiting].map(({ at }) => at - now).toSorted((a, b) => a - b),
     async advance(ms) {
       const until = now + ms;
