@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { setImmediate as nextTick } from 'node:timers/promises';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type AppError, invalid, malformed } from '../base/errors.ts';
-import type { Timers } from '../base/lifecycle/timers.ts';
+import { nextTurn, type Timers } from '../base/lifecycle/timers.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { BodyBudget, HeldBody } from './body-budget.ts';
 import { type Excess, membersOf, scanJson } from './json-scan.ts';
@@ -244,7 +243,7 @@ function boundedMembers(octets: Buffer, limit: number): number | Promise<number>
   };
   const rest = async (): Promise<number> => {
     for (;;) {
-      await nextTick();
+      await nextTurn();
       const members = next();
       if (members !== null) return members;
     }

@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
-import { setImmediate as nextTick } from 'node:timers/promises';
-import type { Timers } from '../base/lifecycle/timers.ts';
+import { nextTurn, type Timers } from '../base/lifecycle/timers.ts';
 
 /**
  * Gives each caller a tick of the event loop, in call order. SQLite reads block the thread: without it, 96 listings and
@@ -10,7 +9,7 @@ import type { Timers } from '../base/lifecycle/timers.ts';
 export function oneTickEach(): () => Promise<void> {
   let last = Promise.resolve();
   return () => {
-    last = last.then(() => nextTick());
+    last = last.then(() => nextTurn());
     return last;
   };
 }

@@ -23,7 +23,7 @@ export async function openStore({ dataDir, databaseUrl, clock, mayMigrate }: Sto
     return openPostgresStore(databaseUrl, clock, mayMigrate);
   }
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  return openSqliteStore(join(dataDir, SQLITE_FILE), clock);
+  return openSqliteStore({ file: join(dataDir, SQLITE_FILE), clock });
 }
 
 /** Whether the data directory holds a database of the embedded engine that is not empty. */

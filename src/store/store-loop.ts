@@ -12,7 +12,7 @@ export interface StoreLoopOptions {
   /** Must not throw. @param failures in a row, from 1 */
   readonly onError: (error: unknown, failures: number) => void;
   readonly backoff?: Backoff;
-  readonly timers?: Timers;
+  readonly timers?: Timers | undefined;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { loopTimers, type Timers } from '../base/lifecycle/timers.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Clock } from '../base/time.ts';
 import { openAuditRetention } from './audit-retention.ts';
@@ -47,6 +48,7 @@ interface UpkeepOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  readonly timers?: Timers | undefined;
   /** Milliseconds that the log is kept; longer where the fan-out lags. A follower that is further behind reads a snapshot. */
   readonly keepLog: number;
   /** Milliseconds that rows of the audit log are kept. */
@@ -60,11 +62,11 @@ interface UpkeepOptions {
  * files within ten seconds, most of which are for the fan-out. Resolves when it has stopped; never rejects.
  */
 export async function startUpkeep(options: UpkeepOptions): Promise<void> {
-  const { store, clock, signal, keepLog, keepAudit, onError } = options;
-  const isAuditDue = createInterval(AUDIT_MS);
+  const { store, clock, signal, timers = loopTimers, keepLog, keepAudit, onError } = options;
+  const isAuditDue = createInterval(AUDIT_MS, timers);
   const pruneAudit = openAuditRetention(store);
-  const isPruneDue = createInterval(PRUNE_MS);
-  const isScrubDue = createInterval(SCRUB_MS);
+  const isPruneDue = createInterval(PRUNE_MS, timers);
+  const isScrubDue = createInterval(SCRUB_MS, timers);
   const pass = async (): Promise<number> => {
     if (isPruneDue()) {
       await inUnits(signal, PRUNE_LIMIT, () =>
@@ -83,14 +85,14 @@ export async function startUpkeep(options: UpkeepOptions): Promise<void> {
     return isMore ? 0 : SCRUB_MS;
   };
   const onFault = (error: unknown): void => onError?.(error);
-  await storeLoop({ store, signal, pass, busyMs: ROUND_MS, backoff: BACKOFF, onError: onFault });
+  await storeLoop({ store, signal, timers, pass, busyMs: ROUND_MS, backoff: BACKOFF, onError: onFault });
 }
 
 /** @returns whether `ms` milliseconds are over since the last call that returned true. The first does. */
-function createInterval(ms: number): () => boolean {
+function createInterval(ms: number, { elapsed }: Timers): () => boolean {
   let due = Number.NEGATIVE_INFINITY;
   return () => {
-    const now = performance.now();
+    const now = elapsed();
     if (now < due) return false;
     // Waits may end a little early.
     due = now + ms - ms / 10;

@@ -1,5 +1,5 @@
 import { renameSync, rmSync } from 'node:fs';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { nextTurn } from '../base/lifecycle/timers.ts';
 import { createSorter, type Entry } from '../base/sorter.ts';
 import { UnfitFileError, type ViewRebuild } from '../feed/ports/view-writer.ts';
 import type { AppliedChange } from '../protocol/change.ts';

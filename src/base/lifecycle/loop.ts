@@ -1,5 +1,4 @@
-import { setImmediate as tick } from 'node:timers/promises';
-import { loopTimers, type Timers, wholeSecondTimers } from './timers.ts';
+import { loopTimers, nextTurn, type Timers, wholeSecondTimers } from './timers.ts';
 
 interface LoopOptions {
   readonly signal: AbortSignal;
@@ -63,7 +62,7 @@ interface EveryOptions {
   readonly task: () => void | Promise<void>;
   /** Must not throw. After an error the task runs again at its next time. */
   readonly onError: (error: unknown) => void;
-  readonly timers?: Timers;
+  readonly timers?: Timers | undefined;
 }
 
 export interface Repeating {
@@ -173,10 +172,10 @@ export function createDrain(hasWork: () => boolean, step: () => Promise<void>): 
 
   async function run(): Promise<void> {
     try {
-      await tick();
+      await nextTurn();
       while (hasWork()) {
         await step();
-        await tick();
+        await nextTurn();
       }
     } finally {
       running = null;

@@ -1,3 +1,5 @@
+import { setImmediate as turn } from 'node:timers/promises';
+
 /** Production waits and measures spans of time only through this port, so tests can move time (`test/support/base/lifecycle/manual-timers.ts`). */
 export interface Timers {
   /** Calls `run` once. @returns a function that cancels the call; it has no effect after the call */
@@ -27,6 +29,18 @@ export const backgroundTimers: Timers = {
   },
   elapsed,
 };
+
+/** Lets the event loop turn once: what is due meanwhile runs. It takes no time of any clock, so the simulation has no other one. */
+export function nextTurn(): Promise<void> {
+  return turn();
+}
+
+/** Resolves after `ms` milliseconds. */
+export function pause(timers: Timers, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    timers.after(ms, resolve);
+  });
+}
 
 const SECOND_MS = 1000;
 /** Milliseconds by which a timer may fire early or a loop be late: without them a loop that wakes just before a second would pass twice. */

@@ -1,5 +1,5 @@
-import { setImmediate as nextTick } from 'node:timers/promises';
 import { unauthenticated } from '../../base/errors.ts';
+import { nextTurn } from '../../base/lifecycle/timers.ts';
 import type { Actor } from '../../http/actor.ts';
 import { resourceSchema, UUID } from '../../protocol/input/schema.ts';
 import { lockCustomer, mailsOfUsers } from '../../store/accounts.ts';
@@ -101,5 +101,5 @@ async function tellRevoked(
 
 async function untilFew(run: () => Promise<number>): Promise<void> {
   // SQLite statements are synchronous: without this, nothing else runs until the last batch.
-  while ((await run()) === BATCH) await nextTick();
+  while ((await run()) === BATCH) await nextTurn();
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { setImmediate as tick } from 'node:timers/promises';
 import { type Flag, FlagError, parseFlag } from '../../../sdk/src/flag-rules.ts';
+import { nextTurn } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { type FlagRecord, type ReadNamespace, readFlagRecords } from '../../store/flags.ts';
 import { readSpan } from '../../store/record-listing.ts';
@@ -176,7 +176,7 @@ export async function loadFlags(
       if (key !== null) set.set(key, flagDocumentOf(key, row));
     }
     after = span.next;
-    if (after !== null) await tick();
+    if (after !== null) await nextTurn();
   } while (after !== null && set.isWhole);
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { setImmediate as nextTick } from 'node:timers/promises';
 import { AppError, invalid } from '../../base/errors.ts';
+import { nextTurn } from '../../base/lifecycle/timers.ts';
 import { TIERS } from '../../base/limits.ts';
 import type { SecretEncryption } from '../../base/seal.ts';
 import type { Actor } from '../../http/actor.ts';
@@ -190,7 +190,7 @@ async function endOutside(tx: Tx, id: string, namespaces: ReadonlySet<string>): 
     const last = waiting.at(-1);
     if (last === undefined || waiting.length < BODIES) return;
     after = last.id;
-    await nextTick();
+    await nextTurn();
   }
 }
 
@@ -228,7 +228,7 @@ async function disable(
 
 async function inBatches(run: () => Promise<number>): Promise<void> {
   // SQLite statements are synchronous: without this, nothing else runs until the last batch.
-  while ((await run()) === BATCH) await nextTick();
+  while ((await run()) === BATCH) await nextTurn();
 }
 
 /** Checks that need DNS or the database. Call it outside a unit of work: resolution may take seconds. */

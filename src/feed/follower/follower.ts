@@ -1,7 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isSuccessor } from '../../base/ids.ts';
 import { type Backoff, createWaker, loop } from '../../base/lifecycle/loop.ts';
-import { loopTimers, type Timers } from '../../base/lifecycle/timers.ts';
+import { loopTimers, nextTurn, type Timers } from '../../base/lifecycle/timers.ts';
 import type { Clock } from '../../base/time.ts';
 import type { Change } from '../../protocol/change.ts';
 import type { LogBounds, Snapshot, SnapshotFile, ViewSource } from '../ports/change-source.ts';

@@ -12,7 +12,7 @@ interface RecentChangesOptions {
   readonly isHeard: () => boolean;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
-  readonly timers?: Timers;
+  readonly timers?: Timers | undefined;
 }
 
 /**

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
 import { watched } from '../../../test/support/store/statement-plans.ts';
+import { realTimers } from '../../base/lifecycle/timers.ts';
 import { statement } from '../engine/statement.ts';
 import { readerOn, SqliteConnection } from './driver.ts';
 
@@ -52,7 +53,7 @@ describe('a connection of node:sqlite', () => {
     connection.run('create table namespaces (id text)');
     connection.run("insert into namespaces values ('a'), ('b'), ('c'), ('d')");
     const texts: string[] = [];
-    const db = watched(readerOn(connection), ({ sql }) => texts.push(sql));
+    const db = watched(readerOn(connection, realTimers), ({ sql }) => texts.push(sql));
     const text = statement<{ most: number; skip: number }, { id: string }>(
       'select id from namespaces order by id limit :most offset :skip',
     );

@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
-import { setImmediate as nextTick } from 'node:timers/promises';
+import { nextTurn, type Timers } from '../../base/lifecycle/timers.ts';
 import type { Db, Result, Tx } from '../store.ts';
 
 /** Prepared statements per connection; the oldest is dropped. */
@@ -93,14 +93,14 @@ function rowsOf(prepared: Prepared, parameters: readonly SQLInputValue[]): Row[]
 }
 
 /** The reader of the store. */
-export function readerOn(connection: SqliteConnection): Db {
+export function readerOn(connection: SqliteConnection, timers: Pick<Timers, 'elapsed'>): Db {
   let burstEnd = 0;
   return {
     engine: 'sqlite',
     async execute(sql, values) {
-      if (performance.now() >= burstEnd) {
-        await nextTick();
-        burstEnd = performance.now() + BURST_MS;
+      if (timers.elapsed() >= burstEnd) {
+        await nextTurn();
+        burstEnd = timers.elapsed() + BURST_MS;
       }
       return connection.execute(sql, values);
     },

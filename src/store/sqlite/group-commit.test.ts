@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { it } from 'node:test';
 import { query } from '../../../test/support/store/rows.ts';
+import { realTimers } from '../../base/lifecycle/timers.ts';
 import { SqliteConnection } from './driver.ts';
 import { GroupCommit } from './group-commit.ts';
 
@@ -19,7 +20,7 @@ class FaultyConnection extends SqliteConnection {
 
 it('a rollback that fails does not stop the writer for good', async () => {
   const connection = new FaultyConnection(new DatabaseSync(':memory:'));
-  const commits = new GroupCommit(connection, () => {});
+  const commits = new GroupCommit(connection, () => {}, realTimers);
   await commits.write((tx) => query(tx, 'create table t (x integer)'));
   connection.faults.set('commit', 1).set('rollback', 1);
   await assert.rejects(
@@ -40,11 +41,11 @@ async function commitsOf(units: number, step = 0): Promise<number> {
   let time = 0;
   let commits = 0;
   const connection = new SqliteConnection(new DatabaseSync(':memory:'));
-  const now = (): number => {
+  const elapsed = (): number => {
     time += step;
     return time;
   };
-  const writer = new GroupCommit(connection, () => commits++, now);
+  const writer = new GroupCommit(connection, () => commits++, { ...realTimers, elapsed });
   await Promise.all(Array.from({ length: units }, () => writer.write(async () => {})));
   await writer.close();
   connection.close();
@@ -63,7 +64,7 @@ it('a batch is bounded in units, and in time', async () => {
 
 it('a unit that fails, the first of a batch or a later one, leaves nothing, and the others are committed', async () => {
   const connection = new SqliteConnection(new DatabaseSync(':memory:'));
-  const commits = new GroupCommit(connection, () => {});
+  const commits = new GroupCommit(connection, () => {}, realTimers);
   await commits.write((tx) => query(tx, 'create table t (x integer)'));
   const add = (x: number) =>
     commits.write(async (tx) => {
@@ -85,7 +86,7 @@ it('a unit that fails, the first of a batch or a later one, leaves nothing, and 
 
 it('a failed unit that cannot be undone takes its whole batch with it, and nothing of it is committed later', async () => {
   const connection = new FaultyConnection(new DatabaseSync(':memory:'));
-  const commits = new GroupCommit(connection, () => {});
+  const commits = new GroupCommit(connection, () => {}, realTimers);
   await commits.write((tx) => query(tx, 'create table t (x integer)'));
   connection.faults.set('rollback to unit', 1).set('rollback', 1);
   const add = (x: number) =>

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createDrain } from '../../base/lifecycle/loop.ts';
+import { pause, type Timers } from '../../base/lifecycle/timers.ts';
 import { isBusy } from '../engine/engine-errors.ts';
 import { joinMarks, type Marks, marksOf } from '../engine/signals.ts';
 import type { Tx } from '../store.ts';
@@ -11,7 +11,7 @@ const BATCH_UNITS = 128;
 const BATCH_MS = 20;
 /** How long another process may hold the writer lock before the units that wait for it are refused. */
 const LOCK_WAIT_MS = 30_000;
-const LOCK_RETRY_MS = 5;
+const LOCK_RETRY_MS = 2;
 
 interface Job {
   run(tx: Tx): Promise<unknown>;
@@ -35,7 +35,7 @@ type Ran =
 export class GroupCommit {
   readonly #connection: SqliteConnection;
   readonly #committed: (marks: Marks) => void;
-  readonly #now: () => number;
+  readonly #timers: Timers;
   readonly #queue: Job[] = [];
   readonly #between: (() => void)[] = [];
   readonly #drain = createDrain(
@@ -44,16 +44,9 @@ export class GroupCommit {
   );
   #closed = false;
 
-  /**
-   * @param committed called after each commit, with what its units did
-   * @param now milliseconds from any beginning, by which a batch is bounded
-   */
-  constructor(
-    connection: SqliteConnection,
-    committed: (marks: Marks) => void,
-    now: () => number = () => performance.now(),
-  ) {
-    this.#now = now;
+  /** @param committed called after each commit, with what its units did */
+  constructor(connection: SqliteConnection, committed: (marks: Marks) => void, timers: Timers) {
+    this.#timers = timers;
     this.#connection = connection;
     this.#committed = committed;
   }
@@ -100,7 +93,7 @@ export class GroupCommit {
       return;
     }
     const done: Done[] = [];
-    const end = this.#now() + BATCH_MS;
+    const end = this.#timers.elapsed() + BATCH_MS;
     for (let units = 0; units < BATCH_UNITS && this.#queue.length > 0; units++) {
       const job = this.#queue.shift()!;
       const ran = await this.#runUnit(job, units === 0);
@@ -111,7 +104,7 @@ export class GroupCommit {
         return rejectAll(done, ran.error);
       }
       if (!this.#connection.inTransaction) return rejectAll(done, lost());
-      if (this.#now() >= end) break;
+      if (this.#timers.elapsed() >= end) break;
     }
     this.#commit(done);
   }
@@ -119,15 +112,15 @@ export class GroupCommit {
   /** BEGIN IMMEDIATE takes the writer lock, so that no later statement of the batch can find it taken. */
   async #begin(): Promise<void> {
     this.#rollback();
-    const end = performance.now() + LOCK_WAIT_MS;
+    const end = this.#timers.elapsed() + LOCK_WAIT_MS;
     for (;;) {
       try {
         this.#connection.run('begin immediate');
         return;
       } catch (error) {
-        if (!isBusy(error) || performance.now() >= end) throw error;
+        if (!isBusy(error) || this.#timers.elapsed() >= end) throw error;
       }
-      await sleep(LOCK_RETRY_MS);
+      await pause(this.#timers, LOCK_RETRY_MS);
     }
   }
 

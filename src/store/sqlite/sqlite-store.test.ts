@@ -5,8 +5,8 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { createManualTimers } from '../../../test/support/base/lifecycle/manual-timers.ts';
 import { putRecord, settle } from '../../../test/support/store/fixtures.ts';
 import { findRows, query } from '../../../test/support/store/rows.ts';
 import { type SqliteDatabase, sqliteDatabase } from '../../../test/support/store/sqlite.ts';
@@ -16,6 +16,7 @@ import { isDiskFull } from '../engine/engine-errors.ts';
 import { eraseSuperseded } from '../log/change-log.ts';
 import type { Store, Tx } from '../store.ts';
 import { advanceCursor } from '../webhooks/fan-out.ts';
+import { openSqliteStore } from './sqlite-store.ts';
 
 describe('embedded engine', () => {
   const scenario = (title: string, run: (store: Store, database: SqliteDatabase) => Promise<void>): void => {
@@ -44,25 +45,37 @@ describe('embedded engine', () => {
     for (const name of names) assert.equal(statSync(join(dataDir, name)).mode & 0o777, 0o600, name);
   });
 
-  scenario(
-    'waits for another process that writes, and goes on with other things',
-    async (store, { file }) => {
-      const home = await settle(store);
-      const other = new DatabaseSync(file, { timeout: 10_000 });
-      other.exec('begin immediate');
-      let done = false;
-      const unit = store
-        .write((tx) => putRecord(tx, home, 'a'))
-        .finally(() => {
-          done = true;
-        });
-      await sleep(60);
-      assert.equal(done, false);
-      other.exec('commit');
-      other.close();
-      assert.equal(await unit, 1);
-    },
-  );
+  scenario('waits for another process that writes by its timers alone, up to 30 s', async (_, { file }) => {
+    const timers = createManualTimers();
+    const store = await openSqliteStore({ file, clock: () => 0, timers });
+    const home = await settle(store);
+    const other = new DatabaseSync(file);
+    const write = (key: string): { isDone: boolean; readonly unit: Promise<number> } => {
+      const state = { isDone: false, unit: store.write((tx) => putRecord(tx, home, key)) };
+      state.unit.then(
+        () => (state.isDone = true),
+        () => (state.isDone = true),
+      );
+      return state;
+    };
+    other.exec('begin immediate');
+    const first = write('a');
+    await timers.advance(29_999);
+    assert.equal(first.isDone, false);
+    other.exec('commit');
+    await timers.advance(2);
+    assert.equal(first.isDone, true);
+    assert.equal(await first.unit, 1);
+    other.exec('begin immediate');
+    const second = write('b');
+    await timers.advance(29_999);
+    assert.equal(second.isDone, false);
+    await timers.advance(1);
+    assert.equal(second.isDone, true);
+    await assert.rejects(second.unit, /locked/);
+    other.close();
+    await store.close();
+  });
 
   scenario('a commit that fails rejects every unit of it, and the next works', async (store) => {
     const home = await settle(store);

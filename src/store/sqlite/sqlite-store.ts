@@ -1,10 +1,9 @@
 import { chmodSync, closeSync, type FSWatcher, openSync, statSync, watch } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { type Timers, wholeSecondTimers } from '../../base/lifecycle/timers.ts';
+import { pause, realTimers, type Timers, wholeSecondTimers } from '../../base/lifecycle/timers.ts';
 import type { Clock } from '../../base/time.ts';
 import { isBusy } from '../engine/engine-errors.ts';
-import { NO_MARKS, StoreSignals } from '../engine/signals.ts';
+import { type Marks, NO_MARKS, StoreSignals } from '../engine/signals.ts';
 import { changeSource } from '../log/change-reader.ts';
 import { createRecentChanges } from '../log/recent-changes.ts';
 import { migrate } from '../migrations/migrate.ts';
@@ -12,9 +11,15 @@ import { type Store, WORK_TOPICS } from '../store.ts';
 import { readerOn, SqliteConnection } from './driver.ts';
 import { GroupCommit } from './group-commit.ts';
 
-/** Milliseconds that SQLite waits for a lock. Meanwhile it blocks the event loop, so the writer waits by timer instead. */
+/**
+ * Milliseconds that SQLite waits for another process that opens or closes the file. Meanwhile it blocks the event loop. A lock that others
+ * hold for longer is waited for by timer.
+ */
 const BUSY_TIMEOUT = 5_000;
-const WRITER_BUSY_TIMEOUT = 5;
+const OPEN_RETRY_MS = 10;
+/** A scrub that finds a reader or writer in the way looks again so often, and after so many milliseconds. */
+const SCRUB_TRIES = 3;
+const SCRUB_RETRY_MS = 2;
 
 /**
  * FULL: a commit is on disk before it is acknowledged. secure_delete: deleted bytes are overwritten with zeros. foreign_keys: off while the
@@ -23,11 +28,16 @@ const WRITER_BUSY_TIMEOUT = 5;
  */
 const PRAGMAS = ['synchronous = FULL', 'foreign_keys = OFF', 'secure_delete = ON', 'temp_store = MEMORY'];
 
-/**
- * Opens the embedded engine on one file, creating and migrating it. Several processes may have it open.
- * @param file path; its directory exists
- */
-export async function openSqliteStore(file: string, clock: Clock): Promise<Store> {
+export interface SqliteOptions extends Partial<Pick<WatchCommitsOptions, 'watchFile'>> {
+  /** Path; its directory exists. */
+  readonly file: string;
+  readonly clock: Clock;
+  readonly timers?: Timers | undefined;
+}
+
+/** Opens the embedded engine on one file, creating and migrating it. Several processes may have it open. */
+export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
+  const { file, clock, timers = realTimers } = options;
   // SQLite gives its log and index files the mode of this file.
   closeSync(openSync(file, 'a', 0o600));
   chmodSync(file, 0o600);
@@ -36,7 +46,7 @@ export async function openSqliteStore(file: string, clock: Clock): Promise<Store
   let commits: GroupCommit;
   const signals = new StoreSignals(() =>
     watchCommits({
-      file,
+      ...options,
       // Of the writer: it does not count the commits of its own connection.
       version: () => JSON.stringify(writer.run('pragma data_version')),
       onCommit() {
@@ -49,15 +59,16 @@ export async function openSqliteStore(file: string, clock: Clock): Promise<Store
       },
     }),
   );
-  const recent = createRecentChanges({ isHeard: () => signals.isHeard, clock });
+  const recent = createRecentChanges({ ...options, isHeard: () => signals.isHeard });
   try {
-    await whileBusy(() => writer.run('pragma journal_mode = WAL'));
+    await whileBusy(timers, () => writer.run('pragma journal_mode = WAL'));
     for (const pragma of PRAGMAS) writer.run(`pragma ${pragma}`);
-    writer.run(`pragma busy_timeout = ${WRITER_BUSY_TIMEOUT}`);
-    commits = new GroupCommit(writer, (marks) => {
+    writer.run('pragma busy_timeout = 0');
+    const committed = (marks: Marks): void => {
       recent.committed(marks);
       signals.tell(marks);
-    });
+    };
+    commits = new GroupCommit(writer, committed, timers);
     await commits.write((tx) => migrate(tx, clock));
     writer.run('pragma foreign_keys = ON');
     reader = new SqliteConnection(new DatabaseSync(file, { timeout: BUSY_TIMEOUT, readOnly: true }));
@@ -65,7 +76,7 @@ export async function openSqliteStore(file: string, clock: Clock): Promise<Store
     writer.close();
     throw error;
   }
-  const read = readerOn(reader);
+  const read = readerOn(reader, timers);
   const { ino } = statSync(file);
   return {
     engine: 'sqlite',
@@ -74,7 +85,13 @@ export async function openSqliteStore(file: string, clock: Clock): Promise<Store
     changes: changeSource(read, signals, clock, recent),
     onWork: (topic, listener) => signals.onWork(topic, listener),
     onCommit: (listener) => signals.onCommit(listener),
-    scrub: () => commits.between(() => scrub(writer, file)),
+    async scrub() {
+      for (let tries = 1; !(await commits.between(() => scrub(writer, file))); tries++) {
+        if (tries === SCRUB_TRIES) return false;
+        await pause(timers, SCRUB_RETRY_MS);
+      }
+      return true;
+    },
     async ping() {
       // Writes to a removed file succeed and are lost when the process ends.
       if (statSync(file).ino !== ino) throw new Error('the SQLite file was replaced by another one');
@@ -103,16 +120,16 @@ function scrub(writer: SqliteConnection, file: string): boolean {
 }
 
 /** A change of journal mode does not use the busy timeout: it fails at once when two processes start together. */
-async function whileBusy(action: () => void): Promise<void> {
-  const end = performance.now() + BUSY_TIMEOUT;
+async function whileBusy(timers: Timers, action: () => void): Promise<void> {
+  const end = timers.elapsed() + BUSY_TIMEOUT;
   for (;;) {
     try {
       action();
       return;
     } catch (error) {
-      if (!isBusy(error) || performance.now() >= end) throw error;
+      if (!isBusy(error) || timers.elapsed() >= end) throw error;
     }
-    await sleep(10);
+    await pause(timers, OPEN_RETRY_MS);
   }
 }
 
@@ -126,7 +143,7 @@ export interface WatchCommitsOptions {
   readonly version: () => unknown;
   /** Another process has committed. After an error it is called again at the next look. */
   readonly onCommit: () => void;
-  readonly timers?: Timers;
+  readonly timers?: Timers | undefined;
   /** Calls back when the file is written. @throws when the system has no watch left */
   readonly watchFile?: (path: string, written: () => void) => { close(): void };
 }

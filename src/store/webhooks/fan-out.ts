@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { nextTurn } from '../../base/lifecycle/timers.ts';
 import type { Tier } from '../../base/limits.ts';
 import type { Change } from '../../protocol/change.ts';
 import { decodeChange } from '../../protocol/changes/change-codec.ts';
@@ -162,7 +162,7 @@ const INSERT_DELIVERIES = rowInsert('webhook_deliveries', {
 export async function insertDeliveries(tx: Tx, rows: readonly WebhookDeliveriesTable[]): Promise<void> {
   for (let start = 0; start < rows.length; start += CHUNK) {
     // The embedded engine's statements are synchronous: without this, nothing else would run until the last of them.
-    if (start > 0) await turn();
+    if (start > 0) await nextTurn();
     await INSERT_DELIVERIES(tx, rows.slice(start, start + CHUNK).map(valuesOf));
   }
 }

@@ -3,6 +3,7 @@
  * Prints the number of statements when it was not killed.
  */
 import { DatabaseSync } from 'node:sqlite';
+import { realTimers } from '../../../../src/base/lifecycle/timers.ts';
 import { migrate } from '../../../../src/store/migrations/migrate.ts';
 import { inTransaction, newPool } from '../../../../src/store/postgres/driver.ts';
 import { SqliteConnection } from '../../../../src/store/sqlite/driver.ts';
@@ -26,7 +27,7 @@ if (engine === 'postgres') {
 } else {
   const writer = new SqliteConnection(new DatabaseSync(target));
   writer.run('pragma foreign_keys = OFF');
-  const commits = new GroupCommit(writer, () => {});
+  const commits = new GroupCommit(writer, () => {}, realTimers);
   await commits.write(migrateCounted);
   writer.close();
 }
