@@ -9,8 +9,7 @@ import { usageSpool } from '../../dns/accounting/spool.ts';
 import type { DohService } from '../../dns/doh/answer.ts';
 import { createConnectionMemory, releaseConnections } from '../../dns/shared/connection-table.ts';
 import { createRateMemory, makeRateLimits } from '../../dns/shared/rate-limit.ts';
-import { type Follower, startFollower } from '../../feed/follower/follower.ts';
-import { createAppliedTimes } from '../../feed/follower/health.ts';
+import type { Follower } from '../../feed/follower/follower.ts';
 import { ConfigError } from '../../ops/config/config.ts';
 import type { Metrics, UnsentUsage } from '../../ops/telemetry/metrics.ts';
 import type { UnreadyReason } from '../../ops/telemetry/vocabulary.ts';
@@ -29,6 +28,7 @@ import { openCallingProviders } from '../providers.ts';
 import { openCertificate, tlsReasonOf } from './edge-certificate.ts';
 import type { EdgeReport } from './edge-feed.ts';
 import { type EdgeKeysOptions, openKeys } from './edge-keys.ts';
+import { followView } from './followed-view.ts';
 
 export interface EdgeRole {
   readonly ports: EdgePorts;
@@ -98,47 +98,31 @@ async function open(options: EdgeRoleOptions, opened: Opened): Promise<Omit<Edge
     onDiscarded: (reason) => log.event('view.discarded', { reason }),
   });
   opened.push(() => view.close());
-  let follower: Follower | null = null;
-  let isBuilding = view.cursor() === null;
-  let builtAt: number | null = null;
   let restarts = 0;
-  const applied = createAppliedTimes(clock, view.cursor() ?? 0);
 
   const certificate = openCertificate(config, clock, log);
   opened.push(() => certificate.stop());
 
-  const hasView = Promise.withResolvers<void>();
-  if (source !== null) {
-    follower = startFollower({
-      source,
-      view,
-      clock,
-      acceptNewStore: config.acceptNewStore,
-      onApplied(changes, cursor) {
-        for (const change of changes) freshness.bumpFor(change);
-        applied.note(cursor);
-        upstream.moved?.();
-        metrics.feed.applied(changes.length);
-        hasView.resolve();
-      },
-      onState(state, seq) {
-        if (state === 'rebuilding') isBuilding = true;
-        if (state === 'following' && isBuilding) {
-          isBuilding = false;
-          builtAt = clock();
-        }
-        log.event('feed.state', { state, seq });
-      },
-      onFailing(reason, seconds, error) {
-        // What is no fault of the view's disk is one of the snapshots that are downloaded.
-        const full = error instanceof DiskFullError ? 'view' : 'incoming';
-        const path = reason === 'disk_full' ? full : null;
-        log.event('feed.failing', { reason, seconds, path, free: freeOctets(config.dataDir) }, error);
-      },
-    });
-    const following = follower;
-    opened.push(() => following.stop());
-  }
+  const followed = followView({
+    source,
+    view,
+    freshness,
+    clock,
+    acceptNewStore: config.acceptNewStore,
+    onApplied(changes) {
+      upstream.moved?.();
+      metrics.feed.applied(changes.length);
+    },
+    onState: (state, seq) => log.event('feed.state', { state, seq }),
+    onFailing(reason, seconds, error) {
+      // What is no fault of the view's disk is one of the snapshots that are downloaded.
+      const full = error instanceof DiskFullError ? 'view' : 'incoming';
+      const path = reason === 'disk_full' ? full : null;
+      log.event('feed.failing', { reason, seconds, path, free: freeOctets(config.dataDir) }, error);
+    },
+  });
+  const { follower } = followed;
+  if (follower !== null) opened.push(() => follower.stop());
 
   const secrets = await openKeys({
     ...options,
@@ -149,7 +133,7 @@ async function open(options: EdgeRoleOptions, opened: Opened): Promise<Omit<Edge
   const providers = upstream.providers ?? (await ownProviders(options, opened));
   const accounting = await openAccounting(options);
   if (accounting !== null) opened.push(() => accounting.stop());
-  if (follower !== null) await firstView(follower, hasView.promise, options);
+  if (follower !== null) await firstView(follower, followed.hasView, options);
   const geoip = await loadDatabase({
     paths: geoipPaths(config.dataDir, config.geoipDb),
     onFault() {},
@@ -232,24 +216,14 @@ async function open(options: EdgeRoleOptions, opened: Opened): Promise<Omit<Edge
       return reasons;
     },
     lag: () => follower?.lag() ?? null,
-    report() {
-      const { seq, seconds } = follower?.lag() ?? { seq: 0, seconds: 0 };
-      const cursor = view.cursor() ?? 0;
-      const appliedAt = applied.at(cursor);
-      return {
-        seq: cursor,
-        seqSeconds: appliedAt === null ? null : Math.max(0, clock() - appliedAt) / 1000,
-        epoch: view.epoch(),
-        lag: { changes: seq, seconds },
-        stale: follower?.isStale() ?? true,
-        // Those in use: a rollover waits for them.
-        keyTags: keyTagsOf(secrets.now().keys),
-        viewSeconds: builtAt === null ? null : Math.max(0, clock() - builtAt) / 1000,
-        spoolOctets: accounting?.spoolOctets() ?? 0,
-      };
-    },
+    report: () => ({
+      ...followed.report(),
+      // Those in use: a rollover waits for them.
+      keyTags: keyTagsOf(secrets.now().keys),
+      spoolOctets: accounting?.spoolOctets() ?? 0,
+    }),
     certificateEnd: () => certificate.end(),
-    appliedAt: (seq) => applied.at(seq),
+    appliedAt: (seq) => followed.appliedAt(seq),
     isStale: () => follower?.isStale() ?? false,
     unsentUsage: () => accounting && { answers: accounting.waiting(), spoolOctets: accounting.spoolOctets() },
     reloadTls: () => certificate.reload((tls) => pool.change({ tls })),

@@ -1,15 +1,10 @@
 import { collectGarbage } from '../../base/lifecycle/collect-garbage.ts';
-import { every } from '../../base/lifecycle/loop.ts';
 import type { Transport, UdpPath } from '../../base/network/transport.ts';
 import type { Clock } from '../../base/time.ts';
-import { createRecorder } from '../../dns/accounting/recorder.ts';
-import type { NodeKeySetData } from '../../dns/dnssec/node-key-set.ts';
 import { answerRequest, type DohApi, internalError } from '../../dns/doh/answer.ts';
 import { listenDoh } from '../../dns/doh/listener.ts';
 import type { HttpReply } from '../../dns/doh/request.ts';
 import { jsonApi } from '../../dns/query/json.ts';
-import { type DatasetSettings, datasetService, type Services } from '../../dns/query/operations.ts';
-import { makePacketHandler } from '../../dns/query/packet.ts';
 import { makeSchemaApi } from '../../dns/schema/http.ts';
 import { publish } from '../../dns/schema/publish.ts';
 import { ConnectionTable } from '../../dns/shared/connection-table.ts';
@@ -22,7 +17,6 @@ import { listenDot, listenTcp } from '../../dns/stream/stream-server.ts';
 import { listenUdpEither } from '../../dns/udp/node-listener.ts';
 import { type PeriodSecret, secretOf } from '../../feed/ports/node-keys.ts';
 import { edgeStatsWriter } from '../../ops/telemetry/edge-stats.ts';
-import { DATASETS_RESOURCE } from '../../protocol/names/labels.ts';
 import { watchExchangeMap } from '../../services/exchanges.ts';
 import { openLoaded } from '../../services/geoip-files.ts';
 import { makeServices } from '../../services/list.ts';
@@ -30,9 +24,9 @@ import { openPlaces } from '../../services/places/table.ts';
 import { openWorkerProviders } from '../../services/providers/worker.ts';
 import { attachFreshness } from '../../view/freshness.ts';
 import { openLmdbReader } from '../../view/reader.ts';
-import type { DatasetView } from '../../view/view.ts';
+import { openAnswers } from './answers.ts';
 import { type Ask, createAskAnswers } from './asks.ts';
-import { type EdgePorts, type LiveSettings, listenOn, servedZones, type WorkerSettings } from './settings.ts';
+import { type EdgePorts, type LiveSettings, listenOn, type WorkerSettings } from './settings.ts';
 
 export interface WorkerHost {
   readonly clock: Clock;
@@ -54,8 +48,6 @@ export interface EdgeWorker {
   stop(): Promise<void>;
 }
 
-/** Milliseconds between two hand-overs of what was counted. A worker that dies loses what it counted since the last. */
-const HANDOVER_MS = 1000;
 /** Milliseconds that queries in flight get at a stop. */
 const GRACE_MS = 5000;
 /** A free UDP port may be taken on TCP; this many ports are tried. */
@@ -66,15 +58,6 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
   const freshness = attachFreshness(settings.freshness);
   const stats = edgeStatsWriter(settings.stats, settings.worker);
   const view = openLmdbReader({ path: settings.viewPath, freshness });
-  const zonesOf = (keys: readonly NodeKeySetData[]) =>
-    servedZones({
-      zones: settings.zones,
-      nameServers: settings.nameServers,
-      mode: settings.signing,
-      keys,
-      clock: host.clock,
-    });
-  let served = zonesOf(settings.keys);
   let geoip = openLoaded(settings.geoip);
   const exchanges = watchExchangeMap(settings.dataDir);
   startShares(settings.shares);
@@ -90,24 +73,17 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
     exchanges: exchanges.current,
     btc: settings.btc,
   });
-  const recorder = createRecorder({ startedAt: host.clock(), onQuery: (status) => stats.query(status) });
-  const handOver = (): void => {
-    const buffer = recorder.handOver(host.clock());
-    if (buffer !== null) host.counted(buffer);
-  };
-  const handOvers = every({ ms: HANDOVER_MS, task: handOver, onError() {} });
-  const handler = makePacketHandler({
+  const answers = openAnswers({
+    settings,
     view,
-    access: { sync: settings.sync, demo: settings.demo },
-    services: withDatasets(publish(services), view.datasets, settings.datasets),
-    zones: served,
-    identity: settings.nodeName,
     freshness,
+    services: publish(services),
     clock: host.clock,
     observe: stats,
     asker,
-    ...(settings.accounting && { accounting: recorder }),
+    counted: (buffer) => host.counted(buffer),
   });
+  const { handler } = answers;
   let cookieSecrets = settings.cookies;
   const cookies = new ServerCookies((day) => cookieSecret(cookieSecrets, day), host.clock);
   const rates =
@@ -174,7 +150,7 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
     ports: { dns: udp.address.port, dot: dot.address.port, doh: doh.address.port },
     change({ keys, tls, ticketKeys, cookies: newCookies, geoip: newGeoip }) {
       // First what can fail. Both listeners check the same certificate, so the first one refuses it.
-      const zones = keys === undefined ? served : zonesOf(keys);
+      const use = answers.change(keys);
       const database = newGeoip === undefined ? geoip : openLoaded(newGeoip);
       if (tls !== undefined || ticketKeys !== undefined) {
         const next = { tls: tls ?? secured.tls, ticketKeys: Buffer.from(ticketKeys ?? secured.ticketKeys) };
@@ -186,10 +162,9 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
         cookies.renew();
       }
       if (keys === undefined && newGeoip === undefined) return;
-      served = zones;
       geoip = database;
       // Cached replies made from the old ones are invalid.
-      handler.reload(served);
+      use();
     },
     async stop() {
       exchanges.stop();
@@ -197,17 +172,10 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
         asks.stop(GRACE_MS),
         ...[udp, tcp, dot, doh].map((listener) => listener.close(GRACE_MS)),
       ]);
-      await handOvers.stop();
-      handOver();
+      await answers.stop();
       await view.close();
     },
   };
-}
-
-/** The registry is no service of `GET /schema`: `info.datasets` is refused. */
-function withDatasets(services: Services, view: DatasetView, settings: DatasetSettings | null): Services {
-  if (settings === null) return services;
-  return new Map([...services, [DATASETS_RESOURCE, datasetService(view, settings)]]);
 }
 
 function dohUrl(host: string, { address }: Listener): string {
