@@ -1,0 +1,173 @@
+import type { Model } from './model.ts';
+import type { Register, Write } from './register.ts';
+import { type Found, payloadOf, whyNot } from './specification.ts';
+import { namespaceOf } from './state.ts';
+import { type DnsAnswer, ModelError } from './told.ts';
+
+/**
+ * Every answer of every node is one that the specification allows at some instant between what the node claims to have and now. Nodes go
+ * forward alone: whoever has shown a write has applied it, and all that was done before it was asked for.
+ */
+export interface DnsCheck {
+  /** @throws ModelError */
+  answered(answer: DnsAnswer): void;
+  /** Control told that the node has this write. */
+  applied(node: string, write: Write<unknown>): void;
+}
+
+interface DnsCheckOptions {
+  /** By how much a process that deletes what has expired may be ahead of the real time. */
+  readonly aheadMs: number;
+}
+
+/** What a node has shown since its database is this one. */
+interface Shown {
+  epoch: string | null;
+  /** It has everything that was done before this event. */
+  floor: number;
+  readonly applied: Set<Write<unknown>>;
+}
+
+/** Something that may be found at an instant, and the writes that would have made it so. */
+interface Possible {
+  readonly found: Found;
+  readonly by: readonly Write<unknown>[];
+}
+
+export function createDnsCheck(model: Model, { aheadMs }: DnsCheckOptions): DnsCheck {
+  const { state } = model;
+  const nodes = new Map<string, Shown>();
+  /** The first refusal: all others are equal to it. */
+  let refusal: string | null = null;
+
+  function shownBy(node: string, epoch: string | null): Shown {
+    const known = nodes.get(node);
+    if (known !== undefined && (epoch === null || known.epoch === null || known.epoch === epoch)) {
+      known.epoch ??= epoch;
+      return known;
+    }
+    const fresh = { epoch, floor: 0, applied: new Set<Write<unknown>>() };
+    nodes.set(node, fresh);
+    return fresh;
+  }
+
+  function note(shown: Shown, write: Write<unknown>): void {
+    shown.applied.add(write);
+    shown.floor = Math.max(shown.floor, write.from);
+  }
+
+  return {
+    answered(answer) {
+      const { node, claim, rcode, answers, key } = answer;
+      if (rcode === 'REFUSED') {
+        refusal ??= answer.rest;
+        if (answer.rest !== refusal)
+          throw fault(answer, [`refused unlike others: ${answer.rest} for ${refusal}`]);
+      }
+      const shown = shownBy(node, claim.epoch);
+      if (claim.currentAt !== null) {
+        // What was answered before that instant was committed before it.
+        shown.floor = Math.max(shown.floor, model.numberAt(claim.currentAt) - 1);
+      }
+      if (answers[0] !== undefined) {
+        const data = payloadOf(answers[0].text);
+        const write = data === null ? null : model.seen(key, data);
+        if (write === null) throw fault(answer, ['a payload that nobody wrote here']);
+        note(shown, write);
+      }
+      const reasons = new Set<string>();
+      const allowed: Possible[] = [];
+      let earliest = Number.POSITIVE_INFINITY;
+      const clocks = { node: answer.clock, sweeper: model.time() + aheadMs };
+      for (const at of instants(answer, shown.floor)) {
+        for (const possible of possibleAt(answer, at, shown.applied)) {
+          const reason = whyNot(possible.found, answer, clocks);
+          if (reason !== null) reasons.add(reason);
+          else {
+            allowed.push(possible);
+            earliest = Math.min(earliest, at);
+          }
+        }
+      }
+      if (allowed.length === 0) throw fault(answer, [...reasons]);
+      shown.floor = Math.max(shown.floor, earliest);
+      // Without this write the answer would be a wrong one.
+      for (const write of allowed[0]!.by) {
+        if (allowed.every(({ by }) => by.includes(write))) note(shown, write);
+      }
+    },
+    applied: (node, write) => note(shownBy(node, null), write),
+  };
+
+  /** Those at which anything that matters may have begun to be true. */
+  function instants({ key, token }: DnsAnswer, floor: number): ReadonlySet<number> {
+    const name = namespaceOf(key);
+    const registers: Register<unknown>[] = [state.name(name), state.record(key)];
+    for (const namespace of state.namespaces.values()) {
+      if (namespace.name !== name) continue;
+      registers.push(namespace.isClosed, namespace.isSuspended, namespace.publicRead, namespace.maxTtl);
+    }
+    const known = token === null ? undefined : state.tokens.get(token);
+    if (known !== undefined) registers.push(known.isLive);
+    const starts = registers.flatMap(({ writes }) => writes.map(({ from }) => from));
+    return new Set([floor, ...starts.filter((from) => from > floor)]);
+  }
+
+  function* possibleAt(
+    { key, token }: DnsAnswer,
+    at: number,
+    applied: Shown['applied'],
+  ): Generator<Possible> {
+    const of = <V>(register: Register<V>): readonly Write<V>[] => register.possible(at, at, applied);
+    const known = token === null ? undefined : state.tokens.get(token);
+    for (const record of of(state.record(key))) {
+      for (const name of of(state.name(namespaceOf(key)))) {
+        const space = name.value === null ? undefined : state.namespaces.get(name.value);
+        if (space === undefined) {
+          yield { found: { namespace: null, token: null, record: record.value }, by: [record, name] };
+          continue;
+        }
+        const flags = [space.isClosed, space.isSuspended, space.publicRead, known?.isLive ?? null];
+        for (const by of combinations(flags.map((register) => (register === null ? [] : of(register))))) {
+          const [isClosed, isSuspended, isOpen, isLive] = by.map((write) => write?.value === true);
+          for (const maxTtl of of(space.maxTtl)) {
+            const namespace = {
+              id: space.id,
+              isClosed: isClosed!,
+              isSuspended: isSuspended!,
+              isOpen: isOpen!,
+              maxTtl: maxTtl.value,
+            };
+            const found = {
+              namespace,
+              token: known === undefined ? null : { ...known, isLive: isLive! },
+              record: record.value,
+            };
+            yield { found, by: [record, name, maxTtl, ...by.filter((write) => write !== null)] };
+          }
+        }
+      }
+    }
+  }
+}
+
+/** One of each list, in every way; null for an empty one. */
+function combinations<T>(lists: readonly (readonly T[])[]): readonly (readonly (T | null)[])[] {
+  let all: readonly (readonly (T | null)[])[] = [[]];
+  for (const list of lists) {
+    const values = list.length === 0 ? [null] : list;
+    all = all.flatMap((before) => values.map((value) => [...before, value]));
+  }
+  return all;
+}
+
+function fault(
+  { node, key, type, rcode, answers, answeredAt, token }: DnsAnswer,
+  reasons: readonly string[],
+): ModelError {
+  const text = answers[0] === undefined ? rcode : `${answers[0].text} (${answers[0].ttl})`;
+  const how = token === null ? 'without a token' : 'with a token';
+  return new ModelError(
+    `${node} answers ${type} ${key} ${how} at ${answeredAt}: ${text}: ${reasons.join('; ')}`,
+  );
+}

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { base64, FIELDS, KEY, Told } from './by-hand.ts';
+import { createRestCheck } from './rest-reads.ts';
+
+/** Reads over REST, each in a second of its own. */
+class Reads extends Told {
+  readonly check = createRestCheck(this.model, { aheadMs: 0 });
+
+  read(path: string, body: unknown, status = 200, credential = 'session'): void {
+    const request = { account: 'a', credential, method: 'GET', path };
+    const { from } = this.model.sent(this.step(), request);
+    const clock = { from: this.ms, to: this.ms };
+    this.model.event(this.ms);
+    this.check.answered(request, from, { status, body, headers: {} }, clock);
+  }
+}
+
+const shown = (text: string, more: object = {}): object => ({
+  id: 'r1',
+  key: KEY,
+  data: base64(text),
+  ...FIELDS,
+  ...more,
+});
+
+const begun = (): Reads => new Reads().begin() as Reads;
+
+describe('the model of reads over REST', () => {
+  it('an acknowledged write is shown, by itself and in listings, until it is replaced', () => {
+    const told = begun();
+    told.write('r1', 'one');
+    told.read('/records/r1', shown('one'));
+    told.read('/records', [shown('one')]);
+    told.read('/records?namespace=other', []);
+    assert.throws(() => told.read('/records/r1', null, 404), /lacks k\.doc\.acme\.v1/);
+    assert.throws(() => told.read('/records', []), /the listing lacks/);
+    assert.throws(() => told.read('/records', [shown('one'), shown('one')]), /a key twice/);
+    assert.throws(() => told.read('/records/r1', shown('one', { ttl_seconds: 9 })), /REST shows/);
+    told.do('DELETE', '/records/r1', undefined, 204);
+    told.read('/records', []);
+    assert.throws(() => told.read('/records/r1', shown('one')), /REST shows/);
+  });
+
+  it('a refused write is never shown, and one without an answer stays once it was', () => {
+    const told = begun();
+    told.write('r1', 'one');
+    told.do('PATCH', '/records/r1', { record: { data: base64('two') } }, 412);
+    assert.throws(() => told.read('/records/r1', shown('two')), /REST shows/);
+    told.model.lost(
+      told.step(),
+      told.send('PATCH', '/records/r1', { record: { data: base64('three') } }),
+      false,
+    );
+    told.read('/records/r1', shown('one'));
+    told.read('/records', [shown('three')]);
+    assert.throws(() => told.read('/records/r1', shown('one')), /REST shows/);
+    assert.throws(() => told.see('one'), /not the envelope/);
+  });
+
+  it('pages, keys with an allowlist and other accounts lack what they lack', () => {
+    const told = begun();
+    told.write('r1', 'one');
+    told.read('/records?limit=3', []);
+    told.read('/records', [], 200, 'key 1');
+  });
+
+  it('what has expired is not shown, and what has not is', () => {
+    const told = begun();
+    const expires_at = new Date(20_000).toISOString();
+    told.write('r1', 'one', { expires_at });
+    told.read('/records', [shown('one', { expires_at })]);
+    assert.throws(() => told.read('/records', []), /the listing lacks/);
+    told.ms = 20_000;
+    told.read('/records', []);
+    assert.throws(() => told.read('/records/r1', shown('one', { expires_at })), /has expired/);
+  });
+
+  it('namespaces show their settings until they are deleted', () => {
+    const told = begun();
+    const space = { id: 'n1', name: 'acme', max_ttl: 60 };
+    told.read('/namespaces', [space]);
+    told.do('PATCH', '/namespaces/n1', { namespace: { max_ttl: 5 } }, 200);
+    told.do('OPERATOR', '/namespaces/n1', { namespace: { public_read: true } }, 200);
+    told.read('/namespaces', [{ ...space, max_ttl: 5, public_read: true }]);
+    assert.throws(() => told.read('/namespaces', [{ ...space, public_read: true }]), /max_ttl 60/);
+    assert.throws(() => told.read('/namespaces', [{ ...space, max_ttl: 5 }]), /public_read false/);
+    told.do('DELETE', '/namespaces/n1', undefined, 204);
+    told.read('/namespaces', []);
+    assert.throws(
+      () => told.read('/namespaces', [{ ...space, max_ttl: 5, public_read: true }]),
+      /was deleted/,
+    );
+  });
+});

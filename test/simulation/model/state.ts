@@ -1,0 +1,139 @@
+import { createRegister, done, type Register, type Write } from './register.ts';
+
+/** A record as its writer knows it. Undefined: nobody was told. */
+export interface RecordValue {
+  readonly id: string | undefined;
+  /** Base64. */
+  readonly data: string | undefined;
+  readonly contentType: string | undefined;
+  readonly isPlain: boolean | undefined;
+  readonly ttlSeconds: number | undefined;
+  /** Milliseconds; null: never. */
+  readonly expiresAt: number | null | undefined;
+}
+
+export type RecordWrite = Write<RecordValue | null>;
+
+export interface TokenState {
+  readonly namespaceId: string;
+  readonly expiresAt: number;
+  readonly isLive: Register<boolean>;
+}
+
+export interface NamespaceState {
+  readonly id: string;
+  readonly name: string;
+  readonly account: string;
+  readonly isClosed: Register<boolean>;
+  readonly isSuspended: Register<boolean>;
+  readonly publicRead: Register<boolean>;
+  readonly maxTtl: Register<number>;
+  /** Its deletions, with what goes with it. */
+  readonly closings: { readonly write: Write<boolean>; readonly effects: Effect[] }[];
+}
+
+/** One write of a request, and what its answer tells of it. */
+export interface Effect {
+  readonly write: Write<unknown>;
+  /** With the body of the answer: the value as it is now known. */
+  readonly told?: (body: never) => void;
+}
+
+/** All things that writes change. */
+export interface State {
+  /** Which namespace has the name, by its id. That it is closed stands there. */
+  readonly names: Map<string, Register<string | null>>;
+  readonly namespaces: Map<string, NamespaceState>;
+  readonly tokens: Map<string, TokenState>;
+  /** Tokens by their id. */
+  readonly tokenIds: Map<string, TokenState>;
+  readonly records: Map<string, Register<RecordValue | null>>;
+  /** Keys of records by id. */
+  readonly keys: Map<string, string>;
+  /** Who wrote a payload: no two writes have the same. */
+  readonly byData: Map<string, { readonly key: string; readonly write: RecordWrite }>;
+  /** Number of the restore that was last: what a backup brings back is another row than the one that was deleted. */
+  era: number;
+  name(name: string): Register<string | null>;
+  record(key: string): Register<RecordValue | null>;
+  /** Somebody was told of a namespace that was made between these events. */
+  found(
+    namespace: { readonly id: string; readonly name: string },
+    account: string,
+    from: number,
+    to: number,
+  ): void;
+  /** The database is as it was at `backup`, from now on. */
+  restore(backup: number, now: number): void;
+}
+
+const MAX_TTL_DEFAULT = 60;
+
+export function namespaceOf(key: string): string {
+  return key.split('.').at(-2)!;
+}
+
+export function createState(): State {
+  const names = new Map<string, Register<string | null>>();
+  const records = new Map<string, Register<RecordValue | null>>();
+  const namespaces = new Map<string, NamespaceState>();
+  const tokens = new Map<string, TokenState>();
+
+  function restored<V>(register: Register<V>, backup: number, now: number): void {
+    // Those that were under way at the backup may be in it or not.
+    const values = register.possible(backup).map(({ value }) => value);
+    for (const write of register.writes) write.to = Math.min(write.to, now);
+    for (const value of values) {
+      const owners = ownersOf(value);
+      done(register.begin(value, now, { owners }), now);
+    }
+  }
+
+  /** Of a record that came back. */
+  function ownersOf(value: unknown): readonly string[] {
+    const id = (value as RecordValue | null)?.id;
+    return id === undefined ? [] : [`${id} ${state.era}`];
+  }
+
+  const state: State = {
+    names,
+    records,
+    namespaces,
+    tokens,
+    tokenIds: new Map(),
+    keys: new Map(),
+    byData: new Map(),
+    era: 0,
+    name(name) {
+      const register = names.get(name) ?? createRegister<string | null>(null);
+      names.set(name, register);
+      return register;
+    },
+    record(key) {
+      const register = records.get(key) ?? createRegister<RecordValue | null>(null);
+      records.set(key, register);
+      return register;
+    },
+    found({ id, name }, account, from, to) {
+      if (namespaces.has(id)) return;
+      const flag = (): Register<boolean> => createRegister(false);
+      const flags = { isClosed: flag(), isSuspended: flag(), publicRead: flag() };
+      const maxTtl = createRegister(MAX_TTL_DEFAULT);
+      namespaces.set(id, { id, name, account, ...flags, maxTtl, closings: [] });
+      done(state.name(name).begin(id, from), to);
+    },
+    restore(backup, now) {
+      state.era++;
+      for (const register of [...names.values(), ...records.values()]) {
+        restored<unknown>(register as Register<unknown>, backup, now);
+      }
+      for (const { isClosed, isSuspended, publicRead, maxTtl } of namespaces.values()) {
+        for (const register of [isClosed, isSuspended, publicRead, maxTtl]) {
+          restored<unknown>(register as Register<unknown>, backup, now);
+        }
+      }
+      for (const { isLive } of tokens.values()) restored(isLive, backup, now);
+    },
+  };
+  return state;
+}
