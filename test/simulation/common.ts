@@ -1,21 +1,91 @@
 import type { Bus } from '../../src/feed/bus/bus.ts';
 import type { FeedVerifier } from '../../src/feed/message/keys.ts';
 import type { Counters } from './counters.ts';
+import type { Disk } from './disk.ts';
 import type { ControlSecrets, NodeSecrets } from './feed-secrets.ts';
-import type { Random } from './random.ts';
-import type { Scheduler } from './scheduler.ts';
+import type { ProcessTimers, Scheduler } from './scheduler.ts';
 
 /** What every process of one simulation has. */
 export interface Common {
   readonly scheduler: Scheduler;
-  readonly connect: (name: string) => Bus;
   /** Keys are made and delivered, messages are signed, and usage goes through the exchange. */
   readonly isWhole: boolean;
   /** For the seeds that are not whole. */
   readonly plain: ControlSecrets & NodeSecrets;
   readonly verifier: FeedVerifier;
-  /** Of nonces, keys and numbers of questions. */
-  readonly random: Random;
   readonly counters: Counters;
   readonly trace: (text: string) => void;
 }
+
+/** What one process has in its hands, from its start to its end. All of it stands still while the process is paused, and ends with it. */
+export interface ProcessPorts {
+  readonly name: string;
+  readonly timers: ProcessTimers;
+  /** The wall clock of its machine, which may be wrong. */
+  readonly clock: () => number;
+  readonly random: (octets: number) => Uint8Array;
+  /** From 0 up to 1. */
+  readonly chance: () => number;
+  readonly bus: Bus;
+  readonly disk: Disk;
+  readonly counters: Counters;
+  readonly trace: (text: string) => void;
+}
+
+/** A request of a customer to the REST API of one control process. */
+export interface RestRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** From `/api/v1` on, with its query. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+}
+
+export interface RestAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  /** Parsed, where the answer is JSON; else its text. */
+  readonly body: unknown;
+}
+
+/** A delivery, as it arrives at a customer's endpoint. */
+export interface ArrivedDelivery {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
+
+/** What the endpoint does with it, `afterMs` later. Null: it never answers. */
+export type EndpointAnswer =
+  | { readonly afterMs: number; readonly status: number; readonly retryAfter?: string }
+  | { readonly afterMs: number; readonly fault: 'connection_failed' | 'dns_failure' | 'tls_error' }
+  | null;
+
+/** Something that goes wrong or ends, and may excuse what a customer or a resolver sees. */
+export interface Fault {
+  /** True time, milliseconds since the epoch. */
+  readonly at: number;
+  readonly what: FaultName;
+  /** The process or machine; null: all of them. */
+  readonly who: string | null;
+  readonly phase: 'begins' | 'ends';
+  /** Of `restored`. */
+  readonly backupAt?: number;
+}
+
+/**
+ * `restored`: the database goes on from its backup of `backupAt`; what was acknowledged since is lost. `cut`: messages are lost, whether the
+ * end knows it or not.
+ */
+export type FaultName =
+  | 'killed'
+  | 'paused'
+  | 'clock'
+  | 'cut'
+  | 'network'
+  | 'broker'
+  | 'database'
+  | 'restored'
+  | 'disk'
+  | 'view_lost';

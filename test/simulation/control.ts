@@ -1,4 +1,3 @@
-import type { Bus } from '../../src/feed/bus/bus.ts';
 import { startMeter } from '../../src/feed/nodes/meter.ts';
 import type { UsageBatch, UsageSink } from '../../src/feed/ports/usage-sink.ts';
 import { type Publisher, startPublisher } from '../../src/feed/publish/publisher.ts';
@@ -11,15 +10,14 @@ import {
 } from '../../src/feed/snapshots/snapshot-maker.ts';
 import type { TestLock } from '../support/feed/publisher-lock.ts';
 import { FORMAT } from '../support/feed/snapshots/snapshot-world.ts';
-import type { Common } from './common.ts';
+import type { Common, ProcessPorts } from './common.ts';
 import type { Database } from './database.ts';
 import { plainMeter } from './plain-meter.ts';
-import { whileAlive } from './process.ts';
-import type { ProcessTimers } from './scheduler.ts';
-import { controlEnd, controlKeys, type ProcessPorts } from './whole-secrets.ts';
+import { type Machine, whileAlive } from './process.ts';
+import { controlEnd, controlKeys } from './whole-secrets.ts';
 
 export interface ControlOptions extends Common {
-  readonly name: string;
+  readonly machine: Machine;
   readonly database: Database;
   readonly lock: TestLock;
   readonly nodes: readonly string[];
@@ -30,6 +28,7 @@ export interface ControlOptions extends Common {
 /** A control process: publisher, responder, keys, snapshots, and what takes the usage of nodes. */
 export interface SimulatedControl {
   readonly name: string;
+  readonly machine: Machine;
   isRunning(): boolean;
   publisher(): Publisher | null;
   start(): void;
@@ -38,8 +37,6 @@ export interface SimulatedControl {
 }
 
 interface Running {
-  readonly process: ProcessTimers;
-  readonly bus: Bus;
   readonly publisher: Publisher;
   readonly snapshots: SnapshotMaker | null;
 }
@@ -48,16 +45,14 @@ interface Running {
 const SESSION_MS = 200;
 
 export function createControl(options: ControlOptions): SimulatedControl {
-  const { name, scheduler, connect, plain, verifier, database, lock, nodes, counters, trace } = options;
+  const { machine, scheduler, plain, verifier, database, lock, nodes, counters, trace } = options;
+  const { name } = machine;
   let running: Running | null = null;
   let starts = 0;
 
   function start(): Running {
-    const process = scheduler.process();
-    const clock = (): number => scheduler.now();
-    const connected = connect(name);
-    const bus = whileAlive(connected, process);
-    const ports: ProcessPorts = { bus, process, random: options.random, clock, counters };
+    const ports = machine.boot();
+    const { bus, clock, timers: process } = ports;
     const keys = options.isWhole
       ? controlKeys(ports, whileAlive(database.keys(process), process))
       : { ...plain, end: controlEnd(ports, plain, { signer: plain.secrets().signer, verifier }) };
@@ -86,7 +81,7 @@ export function createControl(options: ControlOptions): SimulatedControl {
         existing: (ids) => Promise.resolve(new Set(ids)),
       });
     } else plainMeter(bus, nodes, usage);
-    return { process, bus: connected, publisher, snapshots: snapshotMaker(ports, secrets) };
+    return { publisher, snapshots: snapshotMaker(ports, secrets) };
   }
 
   function snapshotMaker(
@@ -95,13 +90,13 @@ export function createControl(options: ControlOptions): SimulatedControl {
   ): SnapshotMaker | null {
     const { copyView } = options;
     if (copyView === null) return null;
-    const { bus, process, clock } = ports;
+    const { bus, timers, clock } = ports;
     return startSnapshotMaker({
       writer: createSnapshotWriter({ bus, secrets, verifier, clock }),
       copyView,
       format: FORMAT,
       files: [],
-      timers: process,
+      timers,
       onMade({ seq }) {
         counters.count('snapshot made');
         trace(`${name}: snapshot of ${seq}`);
@@ -112,16 +107,15 @@ export function createControl(options: ControlOptions): SimulatedControl {
 
   const control: SimulatedControl = {
     name,
+    machine,
     isRunning: () => running !== null,
     publisher: () => running?.publisher ?? null,
     start() {
-      trace(`${name} starts`);
       running = start();
     },
     kill() {
       if (running === null) return;
-      running.process.kill();
-      void running.bus.close();
+      machine.kill();
       running = null;
       const dead = `${name}-${starts}`;
       scheduler.after(SESSION_MS, () => lock.expire(dead));

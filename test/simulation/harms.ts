@@ -151,7 +151,7 @@ export const HARMS: readonly Harm[] = [
       const node = pickNode(world);
       world.killed(node, true);
       node.kill();
-      node.disk.powerLoss();
+      node.machine.disk.powerLoss();
       return () => {
         if (!node.isRunning()) node.start();
       };
@@ -161,7 +161,7 @@ export const HARMS: readonly Harm[] = [
     name: 'node: disk is full',
     weight: 2,
     begin(world) {
-      const { disk } = pickNode(world);
+      const { disk } = pickNode(world).machine;
       disk.isFull = true;
       return () => {
         disk.isFull = false;
@@ -181,10 +181,28 @@ export const HARMS: readonly Harm[] = [
     weight: 2,
     begin(world) {
       const node = pickNode(world);
-      node.clockError = world.random.pick([-HOUR_MS, -20_000, -3_000, 3_000, 20_000, HOUR_MS]);
-      return () => {
-        node.clockError = 0;
-      };
+      node.machine.clock.step(world.random.pick([-HOUR_MS, -20_000, -3_000, 3_000, 20_000, HOUR_MS]));
+      return () => node.machine.clock.mend();
+    },
+  },
+  {
+    name: 'clock: of a machine drifts',
+    weight: 2,
+    begin({ nodes, controls, random }) {
+      const { clock } = random.pick([...nodes, ...controls]).machine;
+      clock.drift(random.pick([-0.05, -0.001, 0.001, 0.05]));
+      return () => clock.mend();
+    },
+  },
+  {
+    name: 'process: is paused',
+    weight: 4,
+    begin({ nodes, controls, random, usage }) {
+      const { machine } = random.pick([...nodes, ...controls]);
+      machine.pause();
+      // Nor does it write its spool.
+      usage.diskWasFull(machine.name);
+      return () => machine.resume();
     },
   },
   {

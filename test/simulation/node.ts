@@ -2,7 +2,6 @@ import { type NodeAccounting, openNodeAccounting } from '../../src/dns/accountin
 import { encodeHandover } from '../../src/dns/accounting/recorder.ts';
 import { spoolOver } from '../../src/dns/accounting/spool.ts';
 import type { Account } from '../../src/dns/accounting/tag.ts';
-import type { Bus } from '../../src/feed/bus/bus.ts';
 import { type Follower, startFollower } from '../../src/feed/follower/follower.ts';
 import { busUsageSink } from '../../src/feed/nodes/meter.ts';
 import type { ViewSource } from '../../src/feed/ports/change-source.ts';
@@ -13,28 +12,23 @@ import { createSnapshotReader, snapshotSource } from '../../src/feed/snapshots/s
 import { memorySnapshotFiles } from '../support/feed/snapshots/memory-files.ts';
 import { FORMAT } from '../support/feed/snapshots/snapshot-world.ts';
 import { createMemoryView, type MemoryView } from '../support/view/memory-view.ts';
-import type { Common } from './common.ts';
-import { type Disk, emptyView } from './disk.ts';
+import type { Common, ProcessPorts } from './common.ts';
+import { emptyView } from './disk.ts';
 import type { NodeSecrets } from './feed-secrets.ts';
 import { clearingView, type MendedFault, sleepySource } from './mended-faults.ts';
 import { plainUsageSink } from './plain-meter.ts';
-import { whileAlive } from './process.ts';
-import type { Random } from './random.ts';
-import type { ProcessTimers } from './scheduler.ts';
-import { nodeKeyring, nodeRpc, type ProcessPorts } from './whole-secrets.ts';
+import { type Machine, whileAlive } from './process.ts';
+import { nodeKeyring, nodeRpc } from './whole-secrets.ts';
 
 export interface NodeOptions extends Common {
-  readonly name: string;
-  readonly disk: Disk;
+  readonly machine: Machine;
   readonly fault: MendedFault | null;
 }
 
 /** A machine with a process that can be killed and started again. */
 export interface SimulatedNode {
   readonly name: string;
-  readonly disk: Disk;
-  /** Milliseconds by which its clock is wrong. */
-  clockError: number;
+  readonly machine: Machine;
   /** Null while the process is dead, or has no view to serve. */
   serving(): MemoryView | null;
   follower(): Follower | null;
@@ -48,27 +42,23 @@ export interface SimulatedNode {
 }
 
 interface Running {
-  readonly process: ProcessTimers;
-  readonly bus: Bus;
   readonly view: MemoryView;
   readonly follower: Follower;
   accounting: NodeAccounting | null;
 }
 
 export function createNode(options: NodeOptions): SimulatedNode {
-  const { name, scheduler, connect, plain, verifier, disk, random, counters, fault, trace } = options;
+  const { machine, scheduler, plain, verifier, counters, fault, trace } = options;
+  const { name, disk } = machine;
   let running: Running | null = null;
   let boots = 0;
 
   function start(): Running {
-    const process = scheduler.process();
-    const clock = (): number => scheduler.now() + node.clockError;
-    const connected = connect(name);
-    const bus = whileAlive(connected, process);
-    const ports: ProcessPorts = { bus, process, random, clock, counters };
+    const ports = machine.boot();
+    const { bus, clock, timers: process } = ports;
     const signer = options.isWhole ? undefined : plain.secrets().signer;
-    const rpc = nodeRpc(ports, name, () => keys, verifier, signer);
-    const keys: NodeSecrets = options.isWhole ? nodeKeyring(ports, name, rpc, () => scheduler.now()) : plain;
+    const rpc = nodeRpc(ports, () => keys, verifier, signer);
+    const keys: NodeSecrets = options.isWhole ? nodeKeyring(ports, rpc) : plain;
     const files = memorySnapshotFiles();
     const view = createMemoryView(disk.view, files.whole);
     const onRefused = (reason: FeedRefusal): void => counters.count(`refused ${reason}`);
@@ -96,7 +86,7 @@ export function createNode(options: NodeOptions): SimulatedNode {
     const follower = startFollower({
       source: followed,
       view: whileAlive(
-        onDisk(written, process, disk, random, () => counters.count('snapshot adopted')),
+        onDisk(written, ports, () => counters.count('snapshot adopted')),
         process,
       ),
       clock,
@@ -111,7 +101,7 @@ export function createNode(options: NodeOptions): SimulatedNode {
       },
     });
     follower.ready.catch(() => {});
-    const started: Running = { process, bus: connected, view, follower, accounting: null };
+    const started: Running = { view, follower, accounting: null };
     const usage = options.isWhole ? busUsageSink(rpc) : plainUsageSink(bus);
     void openNodeAccounting({
       node: name,
@@ -133,24 +123,21 @@ export function createNode(options: NodeOptions): SimulatedNode {
 
   const node: SimulatedNode = {
     name,
-    disk,
-    clockError: 0,
+    machine,
     serving: () => (running?.follower.hasView() === true ? running.view : null),
     follower: () => running?.follower ?? null,
     isRunning: () => running !== null,
     start() {
-      trace(`${name} starts`);
       running = start();
     },
     kill() {
       if (running === null) return;
       if (running.view.isLost()) disk.view = emptyView();
-      running.process.kill();
-      void running.bus.close();
+      machine.kill();
       running = null;
     },
     answer(namespaceId, answers) {
-      if (running?.accounting == null) return false;
+      if (running?.accounting == null || machine.isPaused()) return false;
       running.accounting.take(handover(scheduler.now(), namespaceId, answers));
       return true;
     },
@@ -160,16 +147,10 @@ export function createNode(options: NodeOptions): SimulatedNode {
 }
 
 /** Writes take time, in which the process may die, and fail while the disk is full. */
-function onDisk(
-  view: ViewWriter,
-  process: ProcessTimers,
-  disk: Disk,
-  random: Random,
-  onAdopted: () => void,
-): ViewWriter {
+function onDisk(view: ViewWriter, { timers, disk, chance }: ProcessPorts, onAdopted: () => void): ViewWriter {
   const write = (run: () => Promise<void>): Promise<void> =>
     new Promise((resolve, reject) => {
-      process.after(random.between(1, 4), () => {
+      timers.after(1 + Math.floor(chance() * 4), () => {
         if (disk.isFull) reject(Object.assign(new Error('no space left'), { code: 'ENOSPC' }));
         else resolve(run());
       });

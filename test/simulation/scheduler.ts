@@ -1,20 +1,29 @@
 import type { Timers } from '../../src/base/lifecycle/timers.ts';
 
 /** Simulated time: callbacks in order of their time, and of their making where that is equal. Between two of them all promises settle. */
-export interface Scheduler extends Timers {
-  /** Milliseconds since the epoch. */
+export interface Scheduler {
+  /** Milliseconds since the epoch: the true time, which no process knows. */
   now(): number;
+  /** Calls `run` once, a millisecond later at the earliest, as real timers do. @returns cancels it */
+  after(ms: number, run: () => void): () => void;
+  /** Calls `run` now, behind everything else that is due now. */
+  soon(run: () => void): void;
+  /** True milliseconds since the beginning. */
+  elapsed(): number;
   /** Runs what falls due until then. */
   advance(ms: number): Promise<void>;
-  /** Timers of one process: after `kill` none of them fires. */
-  process(): ProcessTimers;
   /** Callbacks that were run. */
   readonly events: number;
 }
 
+/** Timers of one process, as its machine counts them. None fires while it is paused or after it was killed. */
 export interface ProcessTimers extends Timers {
   isDead(): boolean;
-  kill(): void;
+  /**
+   * Runs what comes from outside: now, once the process goes on, or never.
+   * @returns what `run` returns, or a promise of it
+   */
+  enter<T>(run: () => T): T | Promise<Awaited<T>>;
 }
 
 interface Entry {
@@ -29,13 +38,10 @@ export function createScheduler(start: number): Scheduler {
   let events = 0;
   const heap: Entry[] = [];
 
-  function after(ms: number, run: () => void): () => void {
-    // Real timers know no fractions and no delay below one millisecond.
-    const entry: Entry = { at: now + Math.max(1, Math.ceil(ms)), order: order++, run };
+  function schedule(at: number, run: () => void): Entry {
+    const entry: Entry = { at, order: order++, run };
     push(heap, entry);
-    return () => {
-      entry.run = null;
-    };
+    return entry;
   }
 
   /** Takes the next callback that was not cancelled. */
@@ -47,20 +53,31 @@ export function createScheduler(start: number): Scheduler {
     return null;
   }
 
-  const elapsed = (): number => now - start;
-
   return {
-    after,
-    elapsed,
+    // Real timers know no fractions and no delay below one millisecond.
+    after(ms, run) {
+      const entry = schedule(now + Math.max(1, Math.ceil(ms)), run);
+      return () => {
+        entry.run = null;
+      };
+    },
+    soon(run) {
+      schedule(now, run);
+    },
     now: () => now,
+    elapsed: () => now - start,
     get events() {
       return events;
     },
-    // One turn of the event loop follows each callback: what waits for no timer goes on to its end.
     advance(ms) {
       const until = now + ms;
       return new Promise((resolve, reject) => {
         function step(): void {
+          // What waits for no timer goes on to its end first, however many turns of the event loop it takes.
+          if (isUnderWay()) {
+            setImmediate(step);
+            return;
+          }
           const entry = nextUntil(until);
           now = entry?.at ?? until;
           if (entry === null) resolve();
@@ -76,23 +93,12 @@ export function createScheduler(start: number): Scheduler {
         setImmediate(step);
       });
     },
-    process() {
-      let isDead = false;
-      return {
-        isDead: () => isDead,
-        kill() {
-          isDead = true;
-        },
-        elapsed,
-        after: (ms, run) =>
-          isDead
-            ? () => {}
-            : after(ms, () => {
-                if (!isDead) run();
-              }),
-      };
-    },
   };
+}
+
+/** Whether an immediate waits besides the one that asks. Promises have all settled when an immediate runs. */
+function isUnderWay(): boolean {
+  return process.getActiveResourcesInfo().includes('Immediate');
 }
 
 const isBefore = (a: Entry, b: Entry): boolean => a.at < b.at || (a.at === b.at && a.order < b.order);

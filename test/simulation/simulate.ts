@@ -53,7 +53,7 @@ async function storm(world: World, seed: number, counters: Counters): Promise<vo
     if (customers.chance(0.45)) workload.write();
     if (customers.chance(0.02)) workload.writeMany();
     for (const node of nodes) {
-      if (node.disk.isFull) usage.diskWasFull(node.name);
+      if (node.machine.disk.isFull) usage.diskWasFull(node.name);
       const namespaceId = customers.pick(NAMESPACE_IDS);
       const answers = customers.between(1, 5);
       if (customers.chance(0.3) && node.answer(namespaceId, answers)) {
@@ -141,7 +141,7 @@ async function rest(world: World, counters: Counters): Promise<void> {
   usage.check();
   world.look();
   counters.count('usage batch repeated', database.repeats);
-  for (const { disk } of nodes) counters.count('spool read', disk.spoolsRead);
+  for (const { machine } of nodes) counters.count('spool read', machine.disk.spoolsRead);
 }
 
 function differs(world: World, node: World['nodes'][number]): string | null {

@@ -1,5 +1,4 @@
 /** The key service, keyrings and exchange of `src/feed`, with their signatures: one seed in some has them, because they take time. */
-import type { Bus } from '../../src/feed/bus/bus.ts';
 import { startKeyService } from '../../src/feed/keys/control-keys.ts';
 import { openNodeKeyring } from '../../src/feed/keys/node-keys.ts';
 import { type FeedSigner, type FeedVerifier, feedVerifier } from '../../src/feed/message/keys.ts';
@@ -8,10 +7,8 @@ import type { FeedNode } from '../../src/feed/nodes/nodes.ts';
 import type { FeedKeyStore } from '../../src/feed/ports/feed-store.ts';
 import { nodeKeys, signingKeys } from '../support/feed/batch/keys.ts';
 import { secrets as controlSecrets, verifier } from '../support/feed/batch/messages.ts';
-import type { Counters } from './counters.ts';
+import type { ProcessPorts } from './common.ts';
 import type { ControlSecrets, NodeSecrets } from './feed-secrets.ts';
-import type { Random } from './random.ts';
-import type { ProcessTimers } from './scheduler.ts';
 
 interface NodeIdentity {
   readonly listed: FeedNode;
@@ -32,20 +29,11 @@ const IDENTITIES: ReadonlyMap<string, NodeIdentity> = new Map(
 );
 const NODES: readonly FeedNode[] = [...IDENTITIES.values()].map(({ listed }) => listed);
 
-/** What a process has in its hands. */
-export interface ProcessPorts {
-  readonly bus: Bus;
-  readonly process: ProcessTimers;
-  readonly random: Random;
-  readonly clock: () => number;
-  readonly counters: Counters;
-}
-
 export function controlKeys(
   ports: ProcessPorts,
   store: FeedKeyStore,
 ): ControlSecrets & { readonly end: ControlEnd } {
-  const { process, counters } = ports;
+  const { timers, counters } = ports;
   const end: ControlEnd = controlEnd(ports, {
     secrets: () => service.secrets(),
     ring: () => service.ring(),
@@ -54,25 +42,20 @@ export function controlKeys(
     store,
     end,
     nodes: { current: () => NODES, onChange: () => () => {} },
-    timers: process,
+    timers,
     onError: () => counters.count('key service failed'),
   });
   return { end, secrets: () => service.secrets(), ring: () => service.ring() };
 }
 
-export function nodeKeyring(
-  { bus, process, counters }: ProcessPorts,
-  name: string,
-  rpc: Rpc,
-  elapsed: () => number,
-): NodeSecrets {
+export function nodeKeyring({ bus, timers, counters, name }: ProcessPorts, rpc: Rpc): NodeSecrets {
   const keyring = openNodeKeyring({
     bus,
     rpc,
     verifier,
     own: { node: name, privateKey: IDENTITIES.get(name)!.encryption.privateKey },
-    elapsed,
-    timers: process,
+    elapsed: () => timers.elapsed(),
+    timers,
     onRefused: (reason) => counters.count(`refused ${reason}`),
   });
   keyring.onKeys(() => counters.count('keys delivered'));
@@ -81,8 +64,7 @@ export function nodeKeyring(
 
 /** @param signer of a seed that is not whole */
 export function nodeRpc(
-  { bus, random, clock, counters }: ProcessPorts,
-  name: string,
+  { bus, random, clock, counters, name }: ProcessPorts,
   keys: () => NodeSecrets,
   verifier: FeedVerifier,
   signer: FeedSigner = IDENTITIES.get(name)!.signing.signer,
@@ -90,7 +72,7 @@ export function nodeRpc(
   return createRpc({
     bus,
     name,
-    signing: { signer, random: (octets) => random.octets(octets) },
+    signing: { signer, random },
     verifier,
     presentKey: () => keys().present(),
     ring: () => keys().ring(),
@@ -110,7 +92,7 @@ export function controlEnd(
     verifierOf: (node) => plain?.verifier ?? IDENTITIES.get(node)?.verifier ?? null,
     signing: {
       signer: plain?.signer ?? controlSecrets.signer,
-      random: (octets) => random.octets(octets),
+      random,
     },
     ring: () => keys.ring(),
     secrets: () => keys.secrets(),

@@ -13,6 +13,7 @@ import { checkedOnce, checksumVerifier, createPlainSecrets } from './feed-secret
 import { createWitness, InvariantError, type Witness } from './invariants.ts';
 import type { MendedFault } from './mended-faults.ts';
 import { createNode, type SimulatedNode } from './node.ts';
+import { createMachine, type Machine } from './process.ts';
 import { createRandom, type Random } from './random.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
 import { createUsageLedger, type UsageLedger } from './usage-ledger.ts';
@@ -63,7 +64,7 @@ const NODES = ['n1', 'n2', 'n3'];
 export const CONTROLS: readonly string[] = ['a', 'b'];
 
 export function createWorld({ seed, counters, fault = null, trace = () => {} }: WorldOptions): World {
-  const streams = { network: 1, faults: 2, keys: 3, disk: 4, database: 5, questions: 6 };
+  const streams = { network: 1, faults: 2, keys: 3, disk: 4, database: 5, machines: 100 };
   const randomOf = (stream: number): Random => createRandom(seed, stream);
   const random = randomOf(streams.faults);
   // Near the end of an hour for some seeds, so that keys change meanwhile.
@@ -81,38 +82,42 @@ export function createWorld({ seed, counters, fault = null, trace = () => {} }: 
   broker.faults = { drop: 0, duplicate: 0, delayMs: 5, appendLost: 0, ackLost: 0 };
   broker.checksSequence = fault !== 'append-without-sequence';
   const lock = createTestLock();
-  const connect = (name: string) => broker.connect(name);
   const say = (text: string): void => trace(`${scheduler.now() - START} ${text}`);
   const isWhole = seed % WHOLE === 0;
   const plain = createPlainSecrets(randomOf(streams.keys), () => scheduler.now());
   const verifier = isWhole ? checkedOnce(realVerifier) : checksumVerifier;
-  const questions = randomOf(streams.questions);
   const common: Common = {
     scheduler,
-    connect,
     isWhole,
     plain,
     verifier,
-    random: questions,
     counters,
     trace: say,
   };
+  const disks = randomOf(streams.disk);
+  let machines = 0;
+  const machine = (name: string): Machine =>
+    createMachine({
+      ...common,
+      name,
+      broker,
+      disk: createDisk(disks, scheduler, () => disks.between(1, 8)),
+      random: randomOf(streams.machines + machines++),
+    });
   const copyView = (): Promise<ViewToSend> => copyOf(nodes, database.epoch);
   const controls = CONTROLS.map((name) =>
     createControl({
       ...common,
-      name,
+      machine: machine(name),
       database,
       lock,
       nodes: NODES,
       copyView: name === SNAPSHOTS ? copyView : null,
     }),
   );
-  const disks = randomOf(streams.disk);
-  const nodes: readonly SimulatedNode[] = NODES.map((name) => {
-    const disk = createDisk(disks, scheduler, () => disks.between(1, 8));
-    return createNode({ ...common, name, disk, fault });
-  });
+  const nodes: readonly SimulatedNode[] = NODES.map((name) =>
+    createNode({ ...common, machine: machine(name), fault }),
+  );
   const witnesses = new Map<string, Witness>(NODES.map((name) => [name, createWitness(name, database)]));
   const usage = createUsageLedger(scheduler, database);
   let pause = 0;
