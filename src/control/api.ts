@@ -42,7 +42,7 @@ export function createApi(deps: ApiDeps): FastifyInstance {
   const onError = deps.onError ?? ((): void => {});
   const refusals = openRefusals(deps, onError);
   const apiKeys = openApiKeys(deps, onError);
-  const changeReader = openChangeReader(deps.store, onError);
+  const changeReader = openChangeReader(deps, onError);
   const onRefused: HttpDeps['onRefused'] = (request, actor) => noteRefusal(refusals, request, actor);
   const credentials = credentialsOf(deps, apiKeys);
   const app = createServer({ ...deps, credentials, onRefused }, (api, routes) => {

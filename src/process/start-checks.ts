@@ -65,7 +65,7 @@ interface WaitOptions {
   readonly cancel: AbortSignal;
   /** Called at the first failure, then ever more rarely. */
   readonly onWaiting: (error: unknown) => void;
-  readonly timers?: Timers;
+  readonly timers?: Timers | undefined;
 }
 
 /** The longest pause is short enough that nobody waits for it after the database has come. */

@@ -63,7 +63,7 @@ interface CloseHttpOptions {
   readonly close: () => Promise<unknown>;
   /** Milliseconds that requests under way may take. */
   readonly graceMs: number;
-  readonly timers?: Timers;
+  readonly timers?: Timers | undefined;
 }
 
 const IDLE_CHECK_MS = 50;

@@ -1,4 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { createWaker } from '../../base/lifecycle/loop.ts';
+import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Mail, Mailer } from '../../outbound/mailer.ts';
 import type { InvitationMail } from '../organizations/invitations.ts';
@@ -20,17 +21,25 @@ interface OutboxOptions {
   /** A mail was not taken after all attempts, or there were too many waiting. */
   readonly onLost: (reason: 'refused' | 'overload', error?: unknown) => void;
   readonly retryMs?: readonly number[];
+  readonly timers?: Timers | undefined;
 }
 
 /**
  * Mails with sign-in codes, sent after the request was answered: its time tells nothing of the mail server or the address. They wait
  * in memory, because their codes are stored nowhere. A mail that is lost with the process is asked for again.
  */
-export function openCodeOutbox({ mailer, onLost, retryMs = RETRY_MS }: OutboxOptions): CodeOutbox {
+export function openCodeOutbox({
+  mailer,
+  onLost,
+  retryMs = RETRY_MS,
+  timers = realTimers,
+}: OutboxOptions): CodeOutbox {
   const waiting: Mail[] = [];
   const sending = new Set<Promise<void>>();
   const ending = new AbortController();
   const cutting = new AbortController();
+
+  const { sleep } = createWaker(ending.signal, timers);
 
   async function deliver(mail: Mail): Promise<void> {
     for (let attempt = 0; ; attempt++) {
@@ -43,7 +52,7 @@ export function openCodeOutbox({ mailer, onLost, retryMs = RETRY_MS }: OutboxOpt
           onLost('refused', error);
           return;
         }
-        await sleep(pause, undefined, { signal: ending.signal }).catch(() => {});
+        await sleep(pause);
       }
     }
   }
@@ -72,9 +81,9 @@ export function openCodeOutbox({ mailer, onLost, retryMs = RETRY_MS }: OutboxOpt
     async stop() {
       ending.abort();
       waiting.length = 0;
-      const cut = setTimeout(() => cutting.abort(), STOP_MS);
+      const uncut = timers.after(STOP_MS, () => cutting.abort());
       await Promise.all(sending);
-      clearTimeout(cut);
+      uncut();
     },
   };
 }

@@ -166,12 +166,15 @@ export interface HasChangeReader {
   readonly changeReader: ChangeReader;
 }
 
-export function openChangeReader(store: Store, onError: (error: unknown) => void): ChangeReader {
+export function openChangeReader(
+  { store, timers }: Pick<ApiDeps, 'store' | 'timers'>,
+  onError: (error: unknown) => void,
+): ChangeReader {
   let epoch: string | null = null;
   const source = changesOf(store, (found) => {
     epoch = found;
   });
-  return { ...openLiveReader(source, onError), epoch: () => epoch };
+  return { ...openLiveReader(source, onError, timers), epoch: () => epoch };
 }
 
 /** Changes of all customers that one statement reads. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { pause, realTimers, type Timers } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { isAttestedBy } from '../../protocol/datasets/attestation.ts';
 import { readSignedManifest, type SignedManifest } from '../../protocol/datasets/manifest.ts';
@@ -37,7 +37,8 @@ interface Claimed {
   readonly parts: number;
 }
 
-type ClaimDeps = HasStore & HasClock & HasIds;
+type WaitDeps = HasStore & HasClock & { readonly timers?: Timers | undefined };
+type ClaimDeps = WaitDeps & HasIds;
 
 /**
  * Whether the version is served with this manifest.
@@ -67,20 +68,21 @@ async function claimVersion(
   items: CheckedItems,
   leaseMs = LEASE_MS,
 ): Promise<Claimed | null> {
+  const { timers = realTimers } = deps;
   const name = deps.newId();
   let watched: VersionRow | null = null;
   let since = 0;
   for (;;) {
-    const hasEnded = watched !== null && performance.now() - since >= leaseMs;
+    const hasEnded = watched !== null && timers.elapsed() - since >= leaseMs;
     const ended = hasEnded ? watched : null;
     const found = await tryClaim({ deps, manifest, items, name, leaseMs, ended });
     if (found === null || 'lease' in found) return found;
     if (watched !== null && !isSameLease(watched, found.holder)) {
       throw new DatasetFault([`${titleOf(manifest)} is being imported by another process`]);
     }
-    if (watched === null) since = performance.now();
+    if (watched === null) since = timers.elapsed();
     watched = found.holder;
-    await sleep(Math.min(POLL_MS, leaseMs));
+    await pause(timers, Math.min(POLL_MS, leaseMs));
   }
 }
 
@@ -176,14 +178,15 @@ interface StoreOptions {
 
 /** Stores the parts that are not stored yet, in small units. @throws DatasetFault when the version is ours no more */
 async function storeParts(
-  deps: HasStore & HasClock,
+  deps: WaitDeps,
   { lease, parts: stored }: Claimed,
   spool: PartSpool,
   { leaseMs = LEASE_MS, pauseMs = PAUSE_MS, unitParts = UNIT_PARTS, onProgress }: StoreOptions,
 ): Promise<void> {
+  const { timers = realTimers } = deps;
   let done = stored;
   for (const unit of units(spool.read(stored), unitParts)) {
-    const began = performance.now();
+    const began = timers.elapsed();
     await deps.store.write(async (tx) => {
       const now = deps.clock();
       if (!(await addParts(tx, lease, unit.length, now + leaseMs))) throw lost();
@@ -193,7 +196,7 @@ async function storeParts(
     });
     done += unit.length;
     onProgress?.(done, spool.parts);
-    await sleep(Math.max(pauseMs, (performance.now() - began) / 2));
+    await pause(timers, Math.max(pauseMs, (timers.elapsed() - began) / 2));
   }
 }
 

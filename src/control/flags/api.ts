@@ -137,13 +137,13 @@ export function flagRoutes(app: FastifyInstance, deps: FlagRouteDeps): void {
 type Opened = ReturnType<typeof openFlags>;
 
 function openFlags(deps: FlagRouteDeps, onError: NonNullable<ApiDeps['onError']>) {
-  const { clock, flags, store } = deps;
+  const { clock, flags } = deps;
   const source: FlagSource = openFlagSource({ ...deps, onError });
   return {
     source,
     tickets: openTickets(flags.ticketKey, clock),
     counts: openReadCounts({ ...deps, usage: flags.usage, onError }),
-    waits: openTagWaits(source, store),
+    waits: openTagWaits(source, deps),
     streams: openFlagStreams({ ...deps, source, onError }),
   };
 }
@@ -171,7 +171,7 @@ async function takeFrom(limiter: Limiter, budget: Budget, key: string): Promise<
 /**
  * Requests that ask for the state of the flags that an event told: behind a balancer another process, which may be ahead, sent it.
  */
-function openTagWaits(source: FlagSource, { changes }: Pick<ApiDeps['store'], 'changes'>) {
+function openTagWaits(source: FlagSource, { store: { changes }, timers }: Pick<ApiDeps, 'store' | 'timers'>) {
   let waiting = 0;
   return {
     /** Resolves when the documents have or had the tag, and in two seconds. */
@@ -183,13 +183,13 @@ function openTagWaits(source: FlagSource, { changes }: Pick<ApiDeps['store'], 'c
         if (first.hasHad(tag)) resolve();
       };
       const unlisten = source.onChange(({ namespace }) => namespace.name === name && look());
-      const timer = setTimeout(resolve, LIMITS.flagWaitMs);
+      const cancel = timers.after(LIMITS.flagWaitMs, resolve);
       // The notice of a commit may be lost: the log is looked at, which tells of what there is.
       void changes.bounds().catch(() => {});
       try {
         await promise;
       } finally {
-        clearTimeout(timer);
+        cancel();
         unlisten();
         waiting--;
       }

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Timers } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Clock } from '../../base/time.ts';
@@ -84,9 +83,9 @@ export function openFlagSource(deps: FlagSourceDeps): FlagSource {
   /** What was committed before the request is known to its evaluation, in the process that committed it. */
   async function catchUp(): Promise<void> {
     const place = changeReader.place();
-    if (place === null || place >= head || performance.now() < lateUntil) return;
-    if ((await withinTime(changeReader.reached(head), CATCH_UP_MS)) !== null) return;
-    lateUntil = performance.now() + AGAIN_MS;
+    if (place === null || place >= head || timers.elapsed() < lateUntil) return;
+    if ((await withinTime(timers, changeReader.reached(head), CATCH_UP_MS)) !== null) return;
+    lateUntil = timers.elapsed() + AGAIN_MS;
   }
 
   function drop(entry: Entry): void {
@@ -200,7 +199,7 @@ export function openFlagSource(deps: FlagSourceDeps): FlagSource {
       offer: (rows) => entry && offer(entry, rows),
     });
     // The first read of the log may fail: the database has just gone.
-    const from = await withinTime(begun.promise, BEGIN_MS);
+    const from = await withinTime(timers, begun.promise, BEGIN_MS);
     if (from === null) {
       stop();
       throw new Error('the log could not be read in time');
@@ -237,7 +236,7 @@ export function openFlagSource(deps: FlagSourceDeps): FlagSource {
     if (known !== undefined && !opening.has(name)) {
       await requireRecent();
       await catchUp();
-      if (known.reading !== null) await withinTime(known.reading, CATCH_UP_MS);
+      if (known.reading !== null) await withinTime(timers, known.reading, CATCH_UP_MS);
       // In the log of another epoch, after a restored backup, what was read is not what is there.
       const isOfThisLog = known.epoch === changeReader.epoch() || known.epoch === null;
       if (entries.get(name) === known && isOfThisLog) {
@@ -366,12 +365,12 @@ function namespaceOf({
 }
 
 /** @returns null when the time is over first */
-async function withinTime<T>(work: Promise<T>, ms: number): Promise<T | null> {
-  const over = new AbortController();
-  const late = sleep(ms, null, { signal: over.signal, ref: false }).catch(() => null);
+async function withinTime<T>(timers: Timers, work: Promise<T>, ms: number): Promise<T | null> {
+  const late = Promise.withResolvers<null>();
+  const cancel = timers.after(ms, () => late.resolve(null));
   try {
-    return await Promise.race([work, late]);
+    return await Promise.race([work, late.promise]);
   } finally {
-    over.abort();
+    cancel();
   }
 }

@@ -67,7 +67,7 @@ export function openFlagStreams(options: FlagStreamsOptions) {
 
   function sendAll(hub: Hub, namespace: FlagNamespace, change: FlagChange): void {
     hub.cancel = null;
-    hub.sentAt = performance.now();
+    hub.sentAt = timers.elapsed();
     hub.latest = textOf(namespace, change);
     for (const client of hub.clients) {
       client.isOwed = !client.output.isReady();
@@ -83,7 +83,7 @@ export function openFlagStreams(options: FlagStreamsOptions) {
     const hub = hubs.get(namespace.name);
     if (hub === undefined) return;
     hub.cancel?.();
-    const wait = hub.sentAt + LIMITS.flagEventMs - performance.now();
+    const wait = hub.sentAt + LIMITS.flagEventMs - timers.elapsed();
     if (wait <= 0) sendAll(hub, namespace, change);
     else hub.cancel = timers.after(wait, () => sendAll(hub, namespace, change));
   });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { backgroundTimers } from '../../base/lifecycle/timers.ts';
 import { type LiveSource, openLiveReader } from './reader.ts';
 
 interface Row {
@@ -72,7 +73,7 @@ const fail = (error: unknown): never => {
 describe('the live reader', () => {
   it('finds rows also when every notice is lost, and offers each customer its own, once', async () => {
     const { rows, source } = table();
-    const reader = openLiveReader(source, fail);
+    const reader = openLiveReader(source, fail, backgroundTimers);
     const [one, other] = [follower('a'), follower('b')];
     rows.push({ place: 1, customer: 'a' });
     reader.follow(one.as);
@@ -88,7 +89,7 @@ describe('the live reader', () => {
 
   it('admits a follower that joins during a read after it, so that it misses nothing behind its beginning', async () => {
     const { rows, source, wake, reads, hold } = table();
-    const reader = openLiveReader(source, fail);
+    const reader = openLiveReader(source, fail, backgroundTimers);
     const [first, late] = [follower('a'), follower('b')];
     reader.follow(first.as);
     await first.begun;
@@ -110,7 +111,7 @@ describe('the live reader', () => {
 
   it('reads nothing while nobody follows, and begins again at the end', async () => {
     const { rows, source, wake, reads } = table();
-    const reader = openLiveReader(source, fail);
+    const reader = openLiveReader(source, fail, backgroundTimers);
     const gone = follower('a');
     const leave = reader.follow(gone.as);
     await gone.begun;
@@ -127,7 +128,7 @@ describe('the live reader', () => {
 
   it('goes on from the new end when a backup was restored under the process', async () => {
     const { rows, source, wake } = table();
-    const reader = openLiveReader(source, fail);
+    const reader = openLiveReader(source, fail, backgroundTimers);
     const only = follower('a');
     rows.push({ place: 10, customer: 'a' });
     reader.follow(only.as);
@@ -150,7 +151,7 @@ describe('the live reader', () => {
       if (failures++ < 2) throw new Error('away');
       return source.last();
     };
-    const reader = openLiveReader({ ...source, last }, (error) => told.push(error));
+    const reader = openLiveReader({ ...source, last }, (error) => told.push(error), backgroundTimers);
     const one = follower('a');
     reader.follow(one.as);
     rows.push({ place: 1, customer: 'b' });

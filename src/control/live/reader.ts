@@ -1,5 +1,5 @@
 import { createWaker, loop } from '../../base/lifecycle/loop.ts';
-import { backgroundTimers } from '../../base/lifecycle/timers.ts';
+import type { Timers } from '../../base/lifecycle/timers.ts';
 
 /** Milliseconds between two reads without a wake-up: a notice of another process may be lost. */
 const POLL_MS = 1_000;
@@ -45,10 +45,14 @@ export interface LiveReader<R> {
 }
 
 /** Reads each new row once, whatever the number of followers. It reads nothing while there are none. */
-export function openLiveReader<R>(source: LiveSource<R>, onError: (error: unknown) => void): LiveReader<R> {
+export function openLiveReader<R>(
+  source: LiveSource<R>,
+  onError: (error: unknown) => void,
+  timers: Timers,
+): LiveReader<R> {
   const ending = new AbortController();
   const { signal } = ending;
-  const waker = createWaker(signal, backgroundTimers);
+  const waker = createWaker(signal, timers);
   const joining = new Set<LiveFollower<R>>();
   const followers = new Map<string, Set<LiveFollower<R>>>();
   let cursor: number | null = null;

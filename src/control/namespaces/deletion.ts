@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { notFound } from '../../base/errors.ts';
 import { createWaker, loop } from '../../base/lifecycle/loop.ts';
+import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
 import type { Clock } from '../../base/time.ts';
 import type { Actor } from '../../http/actor.ts';
 import {
@@ -132,6 +132,7 @@ interface UnitOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  readonly timers?: Timers | undefined;
 }
 
 interface DeletionsOptions extends UnitOptions {
@@ -141,8 +142,8 @@ interface DeletionsOptions extends UnitOptions {
 
 /** Deletes closed namespaces and customers until aborted; several processes may do so on one database. Never rejects. */
 export async function startDeletions(options: DeletionsOptions): Promise<void> {
-  const { store, signal, onError } = options;
-  const waker = createWaker(signal);
+  const { store, signal, timers, onError } = options;
+  const waker = createWaker(signal, timers);
   const unlisten = store.onWork('deletions', () => waker.wake());
   const pass = async (): Promise<number> => {
     await deleteClosed(options);
@@ -156,13 +157,18 @@ export async function startDeletions(options: DeletionsOptions): Promise<void> {
  * Deletes what is closed, customers with their namespaces, as far as it can be deleted now. What fails is left out of the rest of the
  * pass, so that it stops no other deletion. @throws the first error, at the end
  */
-export async function deleteClosed({ store, clock, signal }: UnitOptions): Promise<void> {
+export async function deleteClosed({
+  store,
+  clock,
+  signal,
+  timers = realTimers,
+}: UnitOptions): Promise<void> {
+  const waker = createWaker(signal, timers);
   /** Runs one unit, and rests as long as it took. */
   const run = async <T>(unit: (tx: Tx) => Promise<T>): Promise<T> => {
-    const began = performance.now();
+    const began = timers.elapsed();
     const result = await store.write(unit);
-    const rest = Math.min(REST_MAX_MS, performance.now() - began);
-    await sleep(rest, undefined, { signal }).catch(() => {});
+    await waker.sleep(Math.min(REST_MAX_MS, timers.elapsed() - began));
     return result;
   };
   const failures = new Map<string, unknown>();

@@ -62,7 +62,7 @@ export function queryLogRoutes(app: FastifyInstance, deps: ApiDeps): void {
 function logStreamRoute(app: FastifyInstance, deps: ApiDeps) {
   let opened: LogSenders | null = null;
   const senders = (): LogSenders => {
-    opened ??= openLogSenders({ store: deps.store, onError: deps.onError ?? (() => {}) });
+    opened ??= openLogSenders({ ...deps, onError: deps.onError ?? (() => {}) });
     return opened;
   };
   return streamRoute(app, deps, {

@@ -4,7 +4,7 @@ import { createManualTimers } from '../../../test/support/base/lifecycle/manual-
 import { queryLogRow } from '../../../test/support/feed/ports/query-log-suite.ts';
 import { type Home, settle, withStore } from '../../../test/support/store/fixtures.ts';
 import { sqliteDatabase } from '../../../test/support/store/sqlite.ts';
-import type { Timers } from '../../base/lifecycle/timers.ts';
+import { backgroundTimers, type Timers } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Actor } from '../../http/actor.ts';
 import { queryLogSink } from '../../store/query-log/add-rows.ts';
@@ -18,7 +18,7 @@ const BATCH = 2_000;
 /** The streams of a process, as the route opens them. */
 function openLogStreams(store: Store, timers: Timers) {
   const onError = (error: unknown): void => assert.fail(String(error));
-  const senders = openLogSenders({ store, onError });
+  const senders = openLogSenders({ store, timers: backgroundTimers, onError });
   const streams = openEventStreams({ store, timers, onError });
   return {
     open: (client: LogClient) => streams.open({ ...client, sender: senders.sender(client, client.output) }),

@@ -1,4 +1,5 @@
 import { AppError, malformed } from '../../base/errors.ts';
+import type { Timers } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Actor } from '../../http/actor.ts';
 import type { EventOutput } from '../../http/streams.ts';
@@ -53,9 +54,11 @@ export interface LogSenders {
 /** What the streams of a process send. One reader of the log serves all of them. */
 export function openLogSenders({
   store,
+  timers,
   onError,
 }: {
   readonly store: Store;
+  readonly timers: Timers;
   readonly onError: (error: unknown) => void;
 }): LogSenders {
   const reader = openLiveReader<NewRow>(
@@ -67,6 +70,7 @@ export function openLogSenders({
       customerOf: (row) => row.customer_id,
     },
     onError,
+    timers,
   );
   return {
     sender(request, output) {

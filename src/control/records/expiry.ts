@@ -1,3 +1,4 @@
+import type { Timers } from '../../base/lifecycle/timers.ts';
 import type { Clock } from '../../base/time.ts';
 import { appendChanges, type NewChange } from '../../store/log/change-log.ts';
 import { type DueRecord, deleteDue, lockDueRecords, lowerCounts, nextDue } from '../../store/records.ts';
@@ -57,6 +58,7 @@ interface SweeperOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  readonly timers?: Timers | undefined;
   /** Called after a sweep that deleted records. */
   readonly onSwept?: (records: number) => void;
   /** Called after a failed sweep. The sweeper retries. */
@@ -65,14 +67,14 @@ interface SweeperOptions {
 
 /** Runs until aborted. Never rejects. */
 export async function startSweeper(options: SweeperOptions): Promise<void> {
-  const { store, clock, signal, onSwept, onError } = options;
+  const { store, clock, signal, timers, onSwept, onError } = options;
   const pass = async (): Promise<number | null> => {
     const deleted = await sweepExpired(store, clock(), SWEEP_LIMIT);
     if (deleted > 0) onSwept?.(deleted);
     return deleted === SWEEP_LIMIT ? 0 : sleepUntil(await nextDue(store.read), clock());
   };
   const onFault = (error: unknown): void => onError?.(error);
-  await storeLoop({ store, signal, pass, busyMs: BUSY_MS, backoff: BACKOFF, onError: onFault });
+  await storeLoop({ store, signal, timers, pass, busyMs: BUSY_MS, backoff: BACKOFF, onError: onFault });
 }
 
 /** Milliseconds; null: nothing expires. */

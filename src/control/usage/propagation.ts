@@ -1,5 +1,5 @@
 /** Which DNS nodes have a write, and waiting until all have it. */
-import { backgroundTimers } from '../../base/lifecycle/timers.ts';
+import type { Timers } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Actor } from '../../http/actor.ts';
 import { badParameter, type QueryParameters, readParameters } from '../../protocol/input/query-parameters.ts';
@@ -99,8 +99,12 @@ export interface Propagation {
   until(position: Position, signal: AbortSignal): Promise<PropagationResource>;
 }
 
-export function openPropagation({ store, nodes }: HasStore & HasNodes): Propagation {
-  const next = nextLook(nodes);
+export function openPropagation({
+  store,
+  nodes,
+  timers,
+}: HasStore & HasNodes & { readonly timers: Timers }): Propagation {
+  const next = nextLook(nodes, timers);
   return {
     async read(position) {
       const { epoch } = await store.changes.bounds();
@@ -153,7 +157,7 @@ const LOOK_MS = 1_000;
 type List = readonly NodeProgress[];
 
 /** @returns resolves with the nodes after one has moved, after a second, and when the signal aborts */
-function nextLook(nodes: Nodes): (signal: AbortSignal) => Promise<List> {
+function nextLook(nodes: Nodes, timers: Timers): (signal: AbortSignal) => Promise<List> {
   const waiting = new Set<(found: List) => void>();
   let isDue = false;
   let stopListening = (): void => {};
@@ -168,14 +172,14 @@ function nextLook(nodes: Nodes): (signal: AbortSignal) => Promise<List> {
     stopListening = nodes.onMoved(() => {
       if (isDue) return;
       isDue = true;
-      backgroundTimers.after(GATHER_MS, look);
+      timers.after(GATHER_MS, look);
     });
   }
 
   return (signal) =>
     new Promise((resolve) => {
       const onEnd = (): void => end(nodes.list());
-      const cancel = backgroundTimers.after(LOOK_MS, onEnd);
+      const cancel = timers.after(LOOK_MS, onEnd);
       function end(found: List): void {
         cancel();
         signal.removeEventListener('abort', onEnd);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { realTimers } from '../../base/lifecycle/timers.ts';
 import type { DeliveryAttempt } from './attempts.ts';
 import { runDeliveryWorker, type WorkerContext } from './dispatcher.ts';
 
@@ -23,6 +24,7 @@ it('a worker is free again when its lease is over, although the database never t
   const context = {
     store: { write: async () => Promise.reject(new Error('the database is away')) },
     clock: () => 0,
+    timers: realTimers,
     random: () => 0.5,
     sendAttempt: async () => ({ error: null, responseCode: 200, durationMs: 1 }),
     encryption: { decrypt: () => 'secret' },

@@ -22,6 +22,7 @@ import {
   openEndpoint,
   type Received,
 } from '../../../test/support/control/webhooks/endpoint.ts';
+import { realTimers } from '../../base/lifecycle/timers.ts';
 import { createOutboundClient } from '../../outbound/outbound-client.ts';
 import type { TargetPolicy } from '../../outbound/target.ts';
 import { createSendAttempt } from './send-attempt.ts';
@@ -36,7 +37,7 @@ function startReal(run: DispatchRun, endpoint: Endpoint): Started {
     deadlineMs: 5000,
     ca: endpoint.cert,
   });
-  return run.start({ sendAttempt: createSendAttempt(client, () => run.now) });
+  return run.start({ sendAttempt: createSendAttempt(client, () => run.now, realTimers) });
 }
 
 function seqOf({ body }: Received): number {

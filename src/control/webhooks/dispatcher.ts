@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffMs, createWaker, loop } from '../../base/lifecycle/loop.ts';
+import { pause, realTimers, type Timers } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { SecretEncryption } from '../../base/seal.ts';
 import type { Clock } from '../../base/time.ts';
@@ -47,6 +47,7 @@ export interface DispatcherOptions {
   readonly newId: () => string;
   readonly random: () => number;
   readonly sendAttempt: SendAttempt;
+  readonly timers?: Timers | undefined;
   readonly encryption: Pick<SecretEncryption, 'decrypt'>;
   /** Seconds before each attempt; its length is the number of attempts. The fan-out applies the first. */
   readonly schedule: readonly number[];
@@ -61,6 +62,7 @@ export interface DispatcherOptions {
 }
 
 export interface WorkerContext extends DispatcherOptions {
+  readonly timers: Timers;
   readonly leaseMs: number;
   readonly observe: DispatchObserver;
   /** Delays a settlement, so that attempts that end at about the same time share one commit. */
@@ -82,10 +84,11 @@ export async function runDeliveryWorker(
   first: DeliveryAttempt,
   pool: PoolName,
 ): Promise<void> {
-  const until = performance.now() + SERVICE_MS;
+  const { elapsed } = context.timers;
+  const until = elapsed() + SERVICE_MS;
   let attempt: DeliveryAttempt | null = first;
   for (let deliveries = 1; attempt !== null; deliveries++) {
-    const isLast: boolean = deliveries >= DELIVERIES_MAX || performance.now() >= until;
+    const isLast: boolean = deliveries >= DELIVERIES_MAX || elapsed() >= until;
     attempt = await sendAndSettle(context, attempt, pool, isLast);
   }
 }
@@ -98,7 +101,7 @@ async function sendAndSettle(
   isLast: boolean,
 ): Promise<DeliveryAttempt | null> {
   const { store, clock, signal, observe } = context;
-  const leaseEnds = performance.now() + context.leaseMs;
+  const leaseEnds = context.timers.elapsed() + context.leaseMs;
   const cancel = (restsUntil: () => number | null): Promise<unknown> =>
     retryWhileLeased(context, leaseEnds, () =>
       store.write((tx) => cancelAttempt(tx, attempt, clock(), restsUntil())),
@@ -168,9 +171,9 @@ async function retryWhileLeased<T>(
       return done;
     } catch (error) {
       context.onUnit(error);
-      if (context.signal.aborted || performance.now() >= leaseEnds) return null;
+      if (context.signal.aborted || context.timers.elapsed() >= leaseEnds) return null;
     }
-    await sleep(backoffMs(failures, UNIT_BACKOFF));
+    await pause(context.timers, backoffMs(failures, UNIT_BACKOFF));
   }
 }
 
@@ -188,15 +191,15 @@ function reportEnded(observe: DispatchObserver, { failed, dropped }: EndedCounts
 }
 
 /** A wait that callers share: all resolve together, `ms` after the first call, so they can share one commit. 0: no wait. */
-export function createSharedDelay(ms: number): () => Promise<void> {
+export function createSharedDelay(ms: number, timers: Timers): () => Promise<void> {
   if (ms === 0) return () => Promise.resolve();
   let next: Promise<void> | null = null;
   return () => {
     next ??= new Promise((resolve) => {
-      setTimeout(() => {
+      timers.after(ms, () => {
         next = null;
         resolve();
-      }, ms);
+      });
     });
     return next;
   };
@@ -235,7 +238,7 @@ const UNOBSERVED: DispatchObserver = { attempted() {}, ended() {}, arrived() {},
  */
 export function startDispatcher(options: DispatcherOptions): Dispatcher {
   const { store, clock, newId, signal, onError, leaseMs = LEASE_MS } = options;
-  const { workers = LIMITS.webhookWorkers } = options;
+  const { workers = LIMITS.webhookWorkers, timers = realTimers } = options;
   const { reserved = Math.min(LIMITS.webhookWorkersReserved, Math.floor(workers / 4)) } = options;
   const pools = createWorkerPools({
     workers,
@@ -246,7 +249,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     },
   });
   const observe = options.observe ?? UNOBSERVED;
-  const waker = createWaker(signal);
+  const waker = createWaker(signal, options.timers);
   const running = new Set<Promise<void>>();
   const isFull = (customerId: string, pool: PoolName): boolean =>
     pools.free(pool) <= 0 || pools.busyFor(customerId, pool) >= pools.share(pool, 1);
@@ -258,9 +261,10 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   };
   const context: WorkerContext = {
     ...options,
+    timers,
     leaseMs,
     observe,
-    commitDelay: createSharedDelay(store.engine === 'sqlite' ? COMMIT_DELAY_MS : 0),
+    commitDelay: createSharedDelay(store.engine === 'sqlite' ? COMMIT_DELAY_MS : 0, timers),
     interruptions: new Map(),
     onUnit(error) {
       if (error === null) failing.delete('settle');
@@ -319,19 +323,19 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   let isResting = false;
   let mustEndLeases = store.engine === 'sqlite';
   async function pass(): Promise<number> {
-    const began = performance.now();
+    const began = timers.elapsed();
     isResting = false;
     if (mustEndLeases) await store.write(endAllLeases);
     mustEndLeases = false;
     hasCommitted = false;
     const wait = await claimDue();
     failing.delete('search');
-    const pause = Math.min(wait, PAUSE_FACTOR * (performance.now() - began));
-    if (pause > 0) await waker.sleep(pause);
-    const rest = wait - pause;
+    const restMs = Math.min(wait, PAUSE_FACTOR * (timers.elapsed() - began));
+    if (restMs > 0) await waker.sleep(restMs);
+    const rest = wait - restMs;
     if (wait <= LONGEST_WAIT_MS) return rest;
     // Not every unit that makes something due says so. For those, one search in this time is enough.
-    const busy = Math.max(0, LONGEST_WAIT_MS - pause);
+    const busy = Math.max(0, LONGEST_WAIT_MS - restMs);
     if ((await waker.wait(busy)) || hasCommitted) return 0;
     isResting = true;
     return rest - busy;

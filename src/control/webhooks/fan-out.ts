@@ -1,4 +1,5 @@
 import { createWaker, loop } from '../../base/lifecycle/loop.ts';
+import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
 import type { Clock } from '../../base/time.ts';
 import type { Db, Store, Tx } from '../../store/store.ts';
 import { QUIET_MS } from '../../store/store-loop.ts';
@@ -192,6 +193,7 @@ export interface FanOutOptions {
   readonly clock: Clock;
   readonly newId: () => string;
   readonly signal: AbortSignal;
+  readonly timers?: Timers | undefined;
   readonly wake: () => void;
   /** Called for the first failed pass in a row, and when the change log ends before the cursor. */
   readonly onError: (error: unknown) => void;
@@ -223,8 +225,8 @@ class LogRewoundError extends Error {
 
 /** Enqueues deliveries for committed changes until aborted. Never rejects. Several processes may run it on one database. */
 export async function startFanOut(options: FanOutOptions): Promise<void> {
-  const { store, signal, onError, pollMs = QUIET_MS } = options;
-  const waker = createWaker(signal);
+  const { store, signal, timers, onError, pollMs = QUIET_MS } = options;
+  const waker = createWaker(signal, timers);
   const fanOut = openFanOut(options);
   let notified = false;
   const stopListening = store.changes.onChange(() => {
@@ -256,6 +258,7 @@ export async function startFanOut(options: FanOutOptions): Promise<void> {
  */
 export function openFanOut(options: FanOutOptions): FanOut {
   const { store, clock, signal, wake, onError, onEnqueued } = options;
+  const { elapsed } = options.timers ?? realTimers;
   const rules: EnqueueRules = {
     clock,
     newId: options.newId,
@@ -264,9 +267,9 @@ export function openFanOut(options: FanOutOptions): FanOut {
     droppedCounts: new DroppedCounts(),
   };
   let position: number | null = null;
-  /** The cursor in the database as last read or written, and when (`performance.now`). */
+  /** The cursor in the database as last read or written, and when by the timers. */
   let saved = 0;
-  let savedAt = performance.now();
+  let savedAt = elapsed();
 
   async function findPosition(): Promise<number> {
     const { cursor, oldest, head } = await fanOutPosition(store.read);
@@ -282,16 +285,16 @@ export function openFanOut(options: FanOutOptions): FanOut {
 
   async function saveCursor(seq: number): Promise<void> {
     if (seq <= saved) return;
-    if (seq - saved < SAVE_EVERY && performance.now() - savedAt < SAVE_MS) return;
+    if (seq - saved < SAVE_EVERY && elapsed() - savedAt < SAVE_MS) return;
     await store.write((tx) => advanceCursor(tx, seq));
     saved = seq;
-    savedAt = performance.now();
+    savedAt = elapsed();
   }
 
   async function enqueueSpan(span: LogSpan): Promise<number> {
     const { seq, counts, dropped, counted } = await store.write((tx) => enqueue(tx, span, rules));
     saved = seq;
-    savedAt = performance.now();
+    savedAt = elapsed();
     rules.droppedCounts.remember(counted);
     rules.droppedCounts.subtract(dropped);
     if (counts.waiting > 0) wake();

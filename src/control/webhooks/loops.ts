@@ -24,13 +24,13 @@ const PAGE = 100;
 /** Deliveries ended or deleted in one unit of work. More would make other writers wait longer. */
 const BATCH = 500;
 
-type LoopOptions = Pick<NoticesOptions, 'store' | 'clock' | 'signal' | 'onError'>;
+type LoopOptions = Pick<NoticesOptions, 'store' | 'clock' | 'signal' | 'timers' | 'onError'>;
 
 /** Deletes deliveries older than `LIMITS.webhookHistoryDays` until aborted. Never rejects. */
-function startHistory({ store, clock, signal, onError }: LoopOptions): Promise<void> {
+function startHistory({ store, clock, signal, timers, onError }: LoopOptions): Promise<void> {
   return loop({
     signal,
-    waker: createWaker(signal),
+    waker: createWaker(signal, timers),
     pass: async () => {
       await forgetOld(store, clock() - LIMITS.webhookHistoryDays * DAY, signal);
       return EVERY_MS;
@@ -59,10 +59,11 @@ export async function forgetOld(store: Store, before: number, signal: AbortSigna
 const CLEANUP_MS = 2000;
 
 /** Finishes deletions and pauses of webhooks until aborted. Their rows hold the progress, so any process can go on. */
-function startCleanup({ store, signal, onError }: LoopOptions): Promise<void> {
+function startCleanup({ store, signal, timers, onError }: LoopOptions): Promise<void> {
   return storeLoop({
     store,
     signal,
+    timers,
     busyMs: CLEANUP_MS,
     pass: async () => {
       await cleanUp(store, signal);
@@ -111,7 +112,7 @@ interface WebhookLoops extends Omit<DispatcherOptions, 'onError'>, Omit<NoticesO
 
 /** Runs every background loop of webhooks until aborted. Resolves when all have stopped and open attempts are settled. */
 export async function runWebhookLoops(options: WebhookLoops): Promise<void> {
-  const { store, clock, newId, signal, schedule, observe, onFault } = options;
+  const { store, clock, newId, signal, timers, schedule, observe, onFault } = options;
   const onError = (error: unknown): void => onFault('dispatcher', error);
   const dispatcher = startDispatcher({ ...options, onError });
   await Promise.all([
@@ -121,13 +122,14 @@ export async function runWebhookLoops(options: WebhookLoops): Promise<void> {
       clock,
       newId,
       signal,
+      timers,
       wake: () => dispatcher.wake(),
       firstDelayMs: (schedule[0] ?? 0) * 1000,
       onEnqueued: (counts) => observe.enqueued(counts),
       onError: (error) => onFault('fanout', error),
     }),
     startNotices({ ...options, onError }),
-    startHistory({ store, clock, signal, onError }),
-    startCleanup({ store, clock, signal, onError }),
+    startHistory({ store, clock, signal, timers, onError }),
+    startCleanup({ store, clock, signal, timers, onError }),
   ]);
 }

@@ -1,3 +1,4 @@
+import type { Timers } from '../../base/lifecycle/timers.ts';
 import { LIMITS, TIERS } from '../../base/limits.ts';
 import type { Clock } from '../../base/time.ts';
 import type { Mail, Mailer } from '../../outbound/mailer.ts';
@@ -20,6 +21,7 @@ export interface NoticesOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  readonly timers?: Timers | undefined;
   /** Null: owners get no mail. */
   readonly mailer: Mailer | null;
   /** Called once for each webhook that was disabled. */
@@ -30,10 +32,11 @@ export interface NoticesOptions {
 
 /** Mails the owners of disabled webhooks until aborted. Resolves when it has stopped; never rejects. */
 export async function startNotices(options: NoticesOptions): Promise<void> {
-  const { store, clock, signal, onError } = options;
+  const { store, clock, signal, timers, onError } = options;
   await storeLoop({
     store,
     signal,
+    timers,
     busyMs: POLL_MS,
     pass: async () => {
       const at = await nextNoticeAt(store.read);

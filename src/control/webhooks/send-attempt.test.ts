@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import Stripe from 'stripe';
 import { type Answer, type Endpoint, openEndpoint } from '../../../test/support/control/webhooks/endpoint.ts';
 import { makeSelfSigned } from '../../base/certificates.ts';
+import { realTimers } from '../../base/lifecycle/timers.ts';
 import { createOutboundClient, type OutboundClientOptions } from '../../outbound/outbound-client.ts';
 import { PUBLIC_ONLY, type TargetPolicy, WEBHOOK_TARGETS } from '../../outbound/target.ts';
 import type { DeliveryError } from '../../protocol/webhooks.ts';
@@ -63,7 +64,7 @@ describe('an attempt', () => {
       deadlineMs: 5000,
       ca: endpoint.cert,
     };
-    const attempt = createSendAttempt(createOutboundClient({ ...options, ...client }), () => NOW);
+    const attempt = createSendAttempt(createOutboundClient({ ...options, ...client }), () => NOW, realTimers);
     const url = path.startsWith('/') ? endpoint.origin + path : path;
     const request = {
       signingSecret: SECRET,
@@ -162,6 +163,7 @@ describe('an attempt', () => {
     const attempt = createSendAttempt(
       async () => ({ kind: 'failed', fault: 'interrupted' }),
       () => NOW,
+      realTimers,
     );
     const request = { url: endpoint.origin, signingSecret: SECRET, deliveryId: 'd', body: BODY } as const;
     await assert.rejects(attempt({ ...request, event: 'record.deleted' }), AttemptInterruptedError);

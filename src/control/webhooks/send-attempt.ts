@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import type { Timers } from '../../base/lifecycle/timers.ts';
 import type { Clock } from '../../base/time.ts';
 import type { OutboundClient } from '../../outbound/outbound-client.ts';
 import {
@@ -61,11 +62,11 @@ export class AttemptInterruptedError extends Error {
 }
 
 /** @param client with the policy and deadline of webhooks. A stored URL that no longer parses fails as `blocked_address`. */
-export function createSendAttempt(client: OutboundClient, clock: Clock): SendAttempt {
+export function createSendAttempt(client: OutboundClient, clock: Clock, { elapsed }: Timers): SendAttempt {
   return async (request) => {
-    const started = performance.now();
+    const started = elapsed();
     const result = await send(client, clock, request);
-    return { ...result, durationMs: Math.round(performance.now() - started) };
+    return { ...result, durationMs: Math.round(elapsed() - started) };
   };
 }
 

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { realTimers } from '../../base/lifecycle/timers.ts';
 import { createSharedDelay } from './dispatcher.ts';
 
 test('callers resolve together, later callers after the next delay', async () => {
-  const delay = createSharedDelay(5);
+  const delay = createSharedDelay(5, realTimers);
   const order: string[] = [];
   const first = delay();
   assert.equal(delay(), first);
@@ -15,7 +16,7 @@ test('callers resolve together, later callers after the next delay', async () =>
 });
 
 test('a delay of 0 resolves at once', async () => {
-  const delay = createSharedDelay(0);
+  const delay = createSharedDelay(0, realTimers);
   let isOver = false;
   void delay().then(() => {
     isOver = true;

@@ -106,7 +106,7 @@ export interface NodeAccountingOptions {
   /** What was counted could not be sent, read from the spool or written to it. Called once for several failures in a row. */
   readonly onFailing: (part: 'usage' | 'query_log' | 'spool', error: unknown) => void;
   readonly clock: Clock;
-  readonly timers?: Timers;
+  readonly timers?: Timers | undefined;
   /** Differs at every start, so that no two batches of a node have one id. Left out: random. */
   readonly boot?: string;
 }

@@ -41,7 +41,7 @@ export interface PacketContext extends RespondContext {
   /** Told who asks before a service is called. It goes past the services: no answer depends on it. */
   readonly asker?: AskerNow;
   /** Timers of the queue of questions that wait for a signature. */
-  readonly timers?: Timers;
+  readonly timers?: Timers | undefined;
 }
 
 /** What the signing budget did: reply truncated to TC, question queued, or refused. */

@@ -18,7 +18,7 @@ export interface ConnectionContext extends Pick<ListenOptions, 'handler' | 'cloc
   readonly decorator: ReplyDecorator;
   readonly meter?: ((address: string) => QueryMeter) | null;
   /** Calls back when the wait of a peer over its rate ends. */
-  readonly timers?: Timers;
+  readonly timers?: Timers | undefined;
   /** Reading pauses above this many queries in flight. */
   readonly pipeline: number;
 }

@@ -66,7 +66,7 @@ export interface StreamOptions extends ListenOptions {
   readonly limits?: Partial<StreamLimits>;
   /** Counts the queries of one peer. */
   readonly meter?: ((address: string) => QueryMeter) | null;
-  readonly timers?: Timers;
+  readonly timers?: Timers | undefined;
   /** Connections of the process; without it this listener counts its own. */
   readonly connections?: ConnectionTable | null;
 }

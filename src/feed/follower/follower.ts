@@ -36,7 +36,7 @@ export interface FollowerOptions {
   readonly batch?: number;
   /** Stops the follower. */
   readonly signal?: AbortSignal;
-  readonly timers?: Timers;
+  readonly timers?: Timers | undefined;
 }
 
 export interface Follower {

@@ -28,7 +28,7 @@ interface KeyServiceOptions {
   /** Its keys may be those of this service. */
   readonly end: ControlEnd;
   readonly nodes: NodeList;
-  readonly timers?: Timers;
+  readonly timers?: Timers | undefined;
   /** Milliseconds until a key that another process replaced, or a step of the clock, is noticed. */
   readonly pollMs?: number;
   /** The store cannot be read or written; called for each failed attempt, with how many in a row. */
@@ -159,7 +159,7 @@ interface SecretsServiceOptions {
   readonly database: string;
   readonly end: ControlEnd;
   readonly nodes: NodeList;
-  readonly timers?: Timers;
+  readonly timers?: Timers | undefined;
   /** The secrets cannot be read; called for each failed attempt, with how many in a row. Nodes keep those that they have. */
   readonly onError?: (error: unknown, failures: number) => void;
 }

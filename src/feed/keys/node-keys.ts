@@ -223,7 +223,7 @@ interface NodeEndOptions {
   readonly own: Recipient;
   /** Milliseconds since any moment. It is never set: a node whose clock is wrong keeps its keys as long as others do. */
   readonly elapsed?: () => number;
-  readonly timers?: Timers;
+  readonly timers?: Timers | undefined;
   /** A delivery that was not used. */
   readonly onRefused?: ((reason: FeedRefusal) => void) | undefined;
 }

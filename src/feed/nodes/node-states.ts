@@ -226,7 +226,7 @@ interface StateReportsOptions {
   /** Called after keys came, without which nothing can be sent. @returns ends it */
   readonly onKeys: (listener: () => void) => () => void;
   readonly onError: (error: unknown) => void;
-  readonly timers?: Timers;
+  readonly timers?: Timers | undefined;
   readonly soon?: Timers;
 }
 

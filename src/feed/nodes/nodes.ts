@@ -106,7 +106,7 @@ interface WatchNodesOptions {
   readonly path: string;
   /** The file cannot be read any more, or is damaged. The nodes that were read before stay. Called once for each such content. */
   readonly onDamaged: (error: unknown) => void;
-  readonly timers?: Timers;
+  readonly timers?: Timers | undefined;
   /** Reads the file. @throws system errors */
   readonly read?: (path: string) => string;
 }

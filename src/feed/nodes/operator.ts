@@ -57,7 +57,7 @@ interface StatusOptions {
   readonly publisher: () => PublisherReport | null;
   readonly bounds: () => Promise<LogBounds>;
   readonly snapshots: () => Promise<readonly SnapshotReport[]>;
-  readonly timers?: Timers;
+  readonly timers?: Timers | undefined;
 }
 
 const STATUS_RATE = { perSecond: 20, burst: 100 } as const;
@@ -217,7 +217,7 @@ interface DemandOptions {
   readonly isLeading: () => boolean;
   /** @returns `seq` of the snapshot that was made */
   readonly make: () => Promise<number>;
-  readonly timers?: Timers;
+  readonly timers?: Timers | undefined;
 }
 
 /** Leadership moves; only the leader listens, because a broker gives a question to one of those who do. */

@@ -21,7 +21,7 @@ interface PublisherOptions {
   /** Of this publisher's key, and of those that signed what the stream may hold. */
   readonly verifier: FeedVerifier;
   readonly clock: Clock;
-  readonly timers?: Timers;
+  readonly timers?: Timers | undefined;
   readonly heartbeatMs?: number;
   /** Milliseconds until a lost wake-up of the log is noticed. */
   readonly pollMs?: number;

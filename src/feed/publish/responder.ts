@@ -17,7 +17,7 @@ import { FeedRefusedError } from '../ports/refusal.ts';
 interface ResponderOptions {
   readonly source: ChangeSource;
   readonly end: ControlEnd;
-  readonly timers?: Timers;
+  readonly timers?: Timers | undefined;
 }
 
 /** Above these, questions are `busy`: the database has other work too, and so have other nodes. */

@@ -21,7 +21,7 @@ interface BusSourceOptions {
   readonly keys: () => FeedKeyRing;
   readonly rpc: Pick<Rpc, 'askPlain'>;
   readonly clock: Clock;
-  readonly timers?: Timers;
+  readonly timers?: Timers | undefined;
   /** A message that was not used. */
   readonly onRefused?: (reason: FeedRefusal) => void;
   /** Changes that did not come live were read from there. */

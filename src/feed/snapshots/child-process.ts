@@ -21,7 +21,7 @@ interface SnapshotChildOptions {
   readonly onMade: (snapshot: MadeSnapshot, seconds: number) => void;
   /** A snapshot could not be made, or the process ended. */
   readonly onFailing: (error: Error) => void;
-  readonly timers?: Timers;
+  readonly timers?: Timers | undefined;
 }
 
 export interface SnapshotChild {

@@ -48,7 +48,7 @@ interface TakeFilesOptions {
   readonly onError: (error: unknown) => void;
   /** Without keys the first look would be a refusal. */
   readonly ready: Promise<void>;
-  readonly timers?: Timers;
+  readonly timers?: Timers | undefined;
 }
 
 /** Looks when it is ready, then every minute. */

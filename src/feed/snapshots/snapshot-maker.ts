@@ -41,7 +41,7 @@ interface SnapshotMakerOptions {
   readonly format: FileFormat;
   /** Are put beside each snapshot, as long as they exist. */
   readonly files: readonly SharedFile[];
-  readonly timers?: Timers;
+  readonly timers?: Timers | undefined;
   readonly onMade?: (manifest: SnapshotManifest) => void;
   readonly onError: (error: unknown) => void;
 }

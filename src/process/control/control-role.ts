@@ -249,7 +249,7 @@ export function openControlRole(options: ControlRoleOptions): ControlRole {
   });
   const deps = makeDeps(config, store, secret, clock);
   const encryption = webhookSecretEncryption(secret);
-  const sendAttempt = createSendAttempt(outbound.client, clock);
+  const sendAttempt = createSendAttempt(outbound.client, clock, backgroundTimers);
   const mailer = config.mail === null ? null : openMailer(config.mail);
   const outbox: CodeOutbox | null =
     mailer &&

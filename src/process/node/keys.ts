@@ -82,7 +82,7 @@ interface WatchSecretsOptions {
   readonly onChanged: (secrets: LiveSecrets) => Promise<void>;
   /** Called at the first failed reading after a success. The secrets in use stay. */
   readonly onError: (error: unknown) => void;
-  readonly timers?: Timers;
+  readonly timers?: Timers | undefined;
 }
 
 /** Milliseconds between two readings: a rollover step reaches every thread within two seconds. */
@@ -117,7 +117,7 @@ interface FirstSecretsOptions {
   readonly onWaiting: (error: unknown) => void;
   /** Ends the wait, within seconds. */
   readonly cancel: AbortSignal;
-  readonly timers?: Timers;
+  readonly timers?: Timers | undefined;
 }
 
 /**

@@ -39,7 +39,7 @@ export interface AutomaticRolloverOptions {
   readonly onStep: (role: KeyRole, step: StepName, keyTag: number) => void;
   readonly onWaiting: (role: KeyRole, step: StepName, wait: RolloverWait) => void;
   readonly onError: (error: unknown) => void;
-  readonly timers?: Timers;
+  readonly timers?: Timers | undefined;
 }
 
 /** One role, over all zones. */
