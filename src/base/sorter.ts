@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
+import { type OpenFile, scratchFile } from './files.ts';
 
 /** Both are views of a buffer that the next entry overwrites. */
 export interface Entry {
@@ -28,7 +28,7 @@ const READ_BYTES = 65_536;
 export function createSorter(path: string, runBytes = 8 * 2 ** 20): Sorter {
   const arena = Buffer.allocUnsafeSlow(Math.max(runBytes, 2 * HEAD));
   const runs: { readonly from: number; readonly to: number }[] = [];
-  let file: number | null = null;
+  let file: OpenFile | null = null;
   let written = 0;
   let filled = 0;
   let run: RunIndex = { keys: [], starts: [] };
@@ -36,17 +36,14 @@ export function createSorter(path: string, runBytes = 8 * 2 ** 20): Sorter {
   let sorted: Buffer | null = null;
 
   function spill(): void {
-    if (file === null) {
-      file = openSync(path, 'w+', 0o600);
-      unlinkSync(path);
-    }
+    file ??= scratchFile(path);
     const from = written;
     sorted ??= Buffer.allocUnsafeSlow(arena.length);
     let length = 0;
     for (const start of sortedStarts(run)) {
       length += arena.copy(sorted, length, start, start + entryLength(arena, start));
     }
-    for (let at = 0; at < length; ) at += writeSync(file, sorted, at, length - at, written + at);
+    file.write(sorted.subarray(0, length), written);
     written += length;
     runs.push({ from, to: written });
     run = { keys: [], starts: [] };
@@ -72,10 +69,10 @@ export function createSorter(path: string, runBytes = 8 * 2 ** 20): Sorter {
         return;
       }
       spill();
-      yield* merged(runs.map(({ from, to }, order) => openRun(file as number, from, to, order)));
+      yield* merged(runs.map(({ from, to }, order) => openRun(file!, from, to, order)));
     },
     close() {
-      if (file !== null) closeSync(file);
+      file?.close();
       file = null;
     },
   };
@@ -113,7 +110,7 @@ interface Run {
   advance(): void;
 }
 
-function openRun(file: number, from: number, to: number, order: number): Run {
+function openRun(file: OpenFile, from: number, to: number, order: number): Run {
   const buffer = Buffer.allocUnsafe(Math.min(to - from, READ_BYTES + LARGEST_ENTRY));
   let position = from;
   let at = 0;
@@ -122,12 +119,10 @@ function openRun(file: number, from: number, to: number, order: number): Run {
     buffer.copyWithin(0, at, end);
     end -= at;
     at = 0;
-    while (end < buffer.length && position < to) {
-      const read = readSync(file, buffer, end, Math.min(buffer.length - end, to - position), position);
-      if (read === 0) throw new Error('the temporary file of a sort ends early');
-      position += read;
-      end += read;
-    }
+    const part = buffer.subarray(end, end + to - position);
+    if (file.read(part, position) < part.length) throw new Error('the temporary file of a sort ends early');
+    position += part.length;
+    end += part.length;
   };
   const look = (): void => {
     if (position < to && end - at < LARGEST_ENTRY) fill();

@@ -3,9 +3,8 @@
  * nowhere. `feed/snapshots/child-process.ts` starts it. It ends with its parent.
  */
 import { createPrivateKey, createPublicKey, randomBytes } from 'node:crypto';
-import { createReadStream, mkdirSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolderSync, readParts, systemFiles } from '../base/files.ts';
 import { closeAll } from '../base/lifecycle/close.ts';
 import type { Clock } from '../base/time.ts';
 import { openNatsBus } from '../feed/bus/nats/nats-bus.ts';
@@ -23,7 +22,7 @@ import {
   type StartMessage,
   toldSource,
 } from '../feed/snapshots/child-process.ts';
-import { changedAt, diskFiles, installFile, type SharedFile } from '../feed/snapshots/shared-files.ts';
+import { diskFiles, sharedFile } from '../feed/snapshots/shared-files.ts';
 import {
   createSnapshotWriter,
   startSnapshotMaker,
@@ -34,7 +33,6 @@ import { lockDataDir } from '../store/sqlite/server-lock.ts';
 import { FILE_FORMAT } from '../view/lmdb/tree.ts';
 import { openLmdbWriter } from '../view/writer.ts';
 
-const READ_OCTETS = 1_048_576;
 const MODE_DIRECTORY = 0o700;
 /** The parent kills a child that needs longer. */
 const END_MS = 4_000;
@@ -70,7 +68,7 @@ function start(message: StartMessage): void {
 
 /** A child of a parent that was killed may still be ending. */
 function takeDirectory(directory: string): void {
-  mkdirSync(directory, { recursive: true, mode: MODE_DIRECTORY });
+  makeFolderSync(directory, MODE_DIRECTORY);
   if (!('release' in lockDataDir(directory)))
     throw new Error('another process makes snapshots in this directory');
 }
@@ -135,8 +133,8 @@ function run({
     return {
       epoch,
       seq: cursor,
-      content: createReadStream(file, { highWaterMark: READ_OCTETS }),
-      discard: () => rm(directoryOfCopy, { recursive: true, force: true }),
+      content: readParts(file),
+      discard: () => systemFiles.async.remove(directoryOfCopy),
     };
   }
 
@@ -145,7 +143,7 @@ function run({
     writer: createSnapshotWriter({ bus, secrets, verifier, clock }),
     copyView,
     format: FILE_FORMAT,
-    files: [fileAt('geoip', geoip), fileAt('stock-map', stockMap)],
+    files: [sharedFile('geoip', geoip), sharedFile('stock-map', stockMap)],
     onMade({ keyId, epoch, seq, at, octets, partOctets }) {
       madeUnder = keyId;
       const snapshot = { epoch, seq, at, octets, partOctets };
@@ -174,14 +172,5 @@ function run({
     const isUnreadable = madeUnder !== null && ring().find(madeUnder) === null;
     // Its end is told by `onMade` and `onError`.
     if (message.type === 'make' || isUnreadable) maker.make().catch(() => {});
-  };
-}
-
-function fileAt(kind: SharedFile['kind'], path: string): SharedFile {
-  return {
-    kind,
-    changedAt: () => changedAt(path),
-    read: () => createReadStream(path, { highWaterMark: READ_OCTETS }),
-    replace: (from, at) => installFile(from, path, at),
   };
 }

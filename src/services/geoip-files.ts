@@ -1,18 +1,7 @@
-import {
-  closeSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
-import { open } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { Reader, type Response } from 'mmdb-lib';
+import { isMissing, makeFolderSync, replaceFileSync, systemFiles } from '../base/files.ts';
 import { every } from '../base/lifecycle/loop.ts';
 import { isJsonObject, type JsonObject } from '../protocol/input/fields.ts';
 
@@ -168,7 +157,7 @@ export function geoipPaths(dataDir: string, named: string | null): readonly stri
 
 export function isDatabase(path: string): boolean {
   try {
-    openDatabase(readFileSync(path));
+    openDatabase(systemFiles.read(path));
     return true;
   } catch {
     return false;
@@ -225,8 +214,8 @@ export function openLoaded(loaded: LoadedDatabase): AddressDatabase | null {
 function stateOf(paths: readonly string[]): string {
   return paths
     .map((path) => {
-      const stat = statSync(path, { throwIfNoEntry: false });
-      return stat === undefined ? '-' : `${stat.dev} ${stat.ino} ${stat.size} ${stat.mtimeMs}`;
+      const found = systemFiles.facts(path);
+      return found === null ? '-' : `${found.inode} ${found.octets} ${found.changedMs}`;
     })
     .join(',');
 }
@@ -251,15 +240,11 @@ async function read(
 }
 
 async function readShared(path: string): Promise<SharedArrayBuffer> {
-  const file = await open(path);
+  const file = await systemFiles.async.open(path, 'r');
   try {
-    const { size } = await file.stat();
-    const loaded = new SharedArrayBuffer(size);
-    const octets = new Uint8Array(loaded);
-    for (let at = 0; at < size; ) {
-      const { bytesRead } = await file.read(octets, at, size - at, at);
-      if (bytesRead === 0) throw new Error(`${path} became shorter while it was read`);
-      at += bytesRead;
+    const loaded = new SharedArrayBuffer(await file.size());
+    if ((await file.read(new Uint8Array(loaded), 0)) < loaded.byteLength) {
+      throw new Error(`${path} became shorter while it was read`);
     }
     return loaded;
   } finally {
@@ -267,34 +252,14 @@ async function readShared(path: string): Promise<SharedArrayBuffer> {
   }
 }
 
-function isMissing(fault: unknown): boolean {
-  return (fault as NodeJS.ErrnoException).code === 'ENOENT';
-}
-
 /**
  * Checks a database and puts it atomically into the data directory. Running servers use it within seconds. Throws when
  * it cannot be read, opened or written; then nothing has changed.
  */
 export function updateDatabase(file: string, dataDir: string): AddressDatabase {
-  const bytes = readFileSync(file);
+  const bytes = systemFiles.read(file);
   const database = openDatabase(bytes);
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const temporary = join(dataDir, `${GEOIP_FILE}.${process.pid}.new`);
-  try {
-    writeWhole(temporary, bytes);
-    renameSync(temporary, join(dataDir, GEOIP_FILE));
-  } finally {
-    rmSync(temporary, { force: true });
-  }
+  makeFolderSync(dataDir, 0o700);
+  replaceFileSync(join(dataDir, GEOIP_FILE), bytes, 0o600);
   return database;
-}
-
-function writeWhole(path: string, bytes: Buffer): void {
-  const file = openSync(path, 'w', 0o600);
-  try {
-    for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
 }

@@ -1,4 +1,4 @@
-import { renameSync, rmSync } from 'node:fs';
+import { systemFiles } from '../base/files.ts';
 import { nextTurn } from '../base/lifecycle/timers.ts';
 import { createSorter, type Entry } from '../base/sorter.ts';
 import { UnfitFileError, type ViewRebuild } from '../feed/ports/view-writer.ts';
@@ -84,8 +84,8 @@ export function startLmdbRebuild(options: LmdbRebuildOptions): ViewRebuild {
       for (const change of changes) applyChange(sorting, change);
     },
     async adopt(file, has) {
-      for (const old of [path, `${path}-lock`]) rmSync(old, { force: true });
-      renameSync(file, path);
+      for (const old of [path, `${path}-lock`]) systemFiles.remove(old);
+      systemFiles.rename(file, path);
       const found = openExisting(path, { free });
       if (typeof found === 'string') throw new UnfitFileError();
       adopted = found;

@@ -1,6 +1,5 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { DiskFullError, freeOctets, isOutOfSpace } from '../base/files.ts';
+import { DiskFullError, freeOctets, isOutOfSpace, makeFolderSync } from '../base/files.ts';
 import type { ViewRebuild, ViewWriter } from '../feed/ports/view-writer.ts';
 import { applyChange } from './apply.ts';
 import { deleteWithdrawn } from './datasets/dataset-table.ts';
@@ -206,7 +205,7 @@ export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
       await rebuild?.discard();
       const generation = serving.generation + 1;
       // The directory may have been removed.
-      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      makeFolderSync(directory, 0o700);
       const started = startLmdbRebuild({
         path: generationPath(directory, generation),
         sortPath: join(directory, 'sorting'),

@@ -149,7 +149,7 @@ export const HARMS: readonly Harm[] = [
     weight: 2,
     begin(world) {
       const node = pickNode(world);
-      world.killed(node, true);
+      world.killed(node);
       node.kill();
       node.machine.disk.powerLoss();
       return () => {

@@ -1,6 +1,6 @@
 import { type NodeAccounting, openNodeAccounting } from '../../src/dns/accounting/node-accounting.ts';
 import { encodeHandover } from '../../src/dns/accounting/recorder.ts';
-import { spoolOver } from '../../src/dns/accounting/spool.ts';
+import { usageSpool } from '../../src/dns/accounting/spool.ts';
 import type { Account } from '../../src/dns/accounting/tag.ts';
 import { type Follower, startFollower } from '../../src/feed/follower/follower.ts';
 import { busUsageSink } from '../../src/feed/nodes/meter.ts';
@@ -108,7 +108,7 @@ export function createNode(options: NodeOptions): SimulatedNode {
       boot: `${name}-${++boots}`,
       usage,
       queryLog: null,
-      spool: spoolOver(whileAlive(disk.spool(process), process)),
+      spool: usageSpool('/node', disk.files(process)),
       onDropped: () => {},
       onUsageRefused: () => {},
       onUsageLost: () => counters.count('usage lost'),

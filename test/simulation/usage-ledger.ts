@@ -1,12 +1,12 @@
 import type { Database } from './database.ts';
-import { FOLDER_SYNC_MS } from './disk.ts';
 import { InvariantError } from './invariants.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /** Every answer that a node counted, and how many of them a killed process may have lost. */
 export interface UsageLedger {
   answered(node: string, namespaceId: string, answers: number): void;
-  killed(node: string, losesPower: boolean): void;
+  /** Its machine may have lost power. */
+  killed(node: string): void;
   /** The node could not write its spool until now. */
   diskWasFull(node: string): void;
   /** Answers that no process lost and that the database lacks. */
@@ -33,9 +33,9 @@ export function createUsageLedger(scheduler: Scheduler, database: Database): Usa
       recent.set(node, list);
       list.push({ at: scheduler.now(), answers });
     },
-    killed(node, losesPower) {
-      const ms = SPOOLED_WITHIN_MS + (losesPower ? FOLDER_SYNC_MS : 0);
-      const since = Math.min(unspooledSince.get(node) ?? Number.POSITIVE_INFINITY, scheduler.now() - ms);
+    killed(node) {
+      const now = scheduler.now() - SPOOLED_WITHIN_MS;
+      const since = Math.min(unspooledSince.get(node) ?? Number.POSITIVE_INFINITY, now);
       unspooledSince.delete(node);
       for (const { at, answers } of recent.get(node) ?? []) if (at >= since) forgiven += answers;
       recent.set(node, []);

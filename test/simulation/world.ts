@@ -40,7 +40,7 @@ export interface World {
   /** Every process that answers is compared with the log. @throws InvariantError */
   look(): void;
   /** A node is about to be killed: what it counted last may be lost. */
-  killed(node: SimulatedNode, losesPower?: boolean): void;
+  killed(node: SimulatedNode): void;
   /** All processes are killed; hours later they start. Only the end of it runs. */
   pauseHours(): void;
   /** Hours that have passed with everything dead. */
@@ -149,7 +149,7 @@ export function createWorld({ seed, counters, fault = null, trace = () => {} }: 
         if (view !== null) witnesses.get(node.name)!.look(view.state);
       }
     },
-    killed: (node, losesPower = false) => usage.killed(node.name, losesPower),
+    killed: (node) => usage.killed(node.name),
     pauseHours() {
       killAll();
       pause = random.between(1, 5) * 3_600_000 - random.between(0, 1_000_000);

@@ -1,8 +1,7 @@
 /** Attestation keys on disk: one file `<dataDir>/keys/dataset-<kid>.json` for each, mode 0600, never changed. */
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { replaceFileSync, syncFolder } from '../../base/files.ts';
+import { makeFolderSync, replaceFileSync, systemFiles } from '../../base/files.ts';
 import { attestationKeyId, rawPublicKey } from '../../protocol/datasets/attestation.ts';
 import type { SignedManifest } from '../../protocol/datasets/manifest.ts';
 import { isJsonObject } from '../../protocol/input/fields.ts';
@@ -53,18 +52,17 @@ export function readAttestationKeys(dataDir: string): readonly AttestationKey[] 
 }
 
 function writeKey(folder: string, { kid, privateKey, createdAt }: AttestationKey): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolderSync(folder, 0o700);
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   const text = `${JSON.stringify({ version: VERSION, kid, createdAt, privateKey: pem }, null, 2)}\n`;
+  // On disk before the key attests.
   replaceFileSync(join(folder, `dataset-${kid}.json`), text, 0o600);
-  // The name of a key must be on disk before the key attests.
-  syncFolder(folder);
 }
 
 function readKey(path: string, kid: string): AttestationKey {
   const unusable = new DatasetFault([`${path} is not an attestation key. Put it back from a backup.`]);
   try {
-    const data: unknown = JSON.parse(readFileSync(path, 'utf8'));
+    const data: unknown = JSON.parse(systemFiles.read(path).toString());
     if (!isJsonObject(data) || data.version !== VERSION) throw unusable;
     const { createdAt, privateKey: pem } = data;
     if (typeof createdAt !== 'number' || typeof pem !== 'string') throw unusable;
@@ -81,7 +79,7 @@ function readKey(path: string, kid: string): AttestationKey {
 
 function namesIn(folder: string): readonly string[] {
   try {
-    return readdirSync(folder);
+    return systemFiles.list(folder);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
+import { type OpenFile, scratchFile } from '../../base/files.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { DatasetItem } from '../../protocol/datasets/item.ts';
 import { itemText } from '../../store/dataset-changes.ts';
@@ -23,7 +23,7 @@ const KINDS: readonly PartKind[] = ['items', 'lines'];
  * is stored comes from here, so it is what was checked, whatever becomes of the items file meanwhile.
  */
 export class PartSpool implements ItemsSink {
-  readonly #file: number;
+  readonly #file: OpenFile;
   readonly #lines = Buffer.allocUnsafe(LINES_OCTETS);
   #filled = 0;
   #items: string[] = [];
@@ -32,8 +32,7 @@ export class PartSpool implements ItemsSink {
   #parts = 0;
 
   constructor(path: string) {
-    this.#file = openSync(path, 'w+', 0o600);
-    unlinkSync(path);
+    this.#file = scratchFile(path);
   }
 
   get parts(): number {
@@ -94,7 +93,7 @@ export class PartSpool implements ItemsSink {
   }
 
   close(): void {
-    closeSync(this.#file);
+    this.#file.close();
   }
 
   #endItems(): void {
@@ -116,18 +115,14 @@ export class PartSpool implements ItemsSink {
     entry.writeUInt8(KINDS.indexOf(kind), 0);
     entry.writeUInt32LE(data.length, 1);
     data.copy(entry, HEAD);
-    for (let at = 0; at < entry.length; ) {
-      at += writeSync(this.#file, entry, at, entry.length - at, this.#length + at);
-    }
+    this.#file.write(entry, this.#length);
     this.#length += entry.length;
     this.#parts++;
   }
 
   #fill(buffer: Buffer, from: number): void {
-    for (let at = 0; at < buffer.length; ) {
-      const read = readSync(this.#file, buffer, at, buffer.length - at, from + at);
-      if (read === 0) throw new Error('the temporary file of an import ends early');
-      at += read;
+    if (this.#file.read(buffer, from) < buffer.length) {
+      throw new Error('the temporary file of an import ends early');
     }
   }
 }

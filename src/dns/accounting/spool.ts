@@ -1,6 +1,5 @@
-import { chmod, mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { replaceFile } from '../../base/files.ts';
+import { type Files, isMissing, makeFolder, replaceFile, systemFiles } from '../../base/files.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { sumsOf, type UsageBatch } from '../../feed/ports/usage-sink.ts';
 
@@ -31,15 +30,6 @@ const MODE_DIRECTORY = 0o700;
 type SpooledCount = readonly [namespaceId: string, hour: number, answers: number];
 type SpooledBatch = readonly [node: string, batch: string, counts: readonly SpooledCount[]];
 
-/** What the spool does with its file. All calls may reject with system errors. */
-export interface SpoolFile {
-  /** Null: there is none. */
-  read(): Promise<string | null>;
-  /** In one step, the content on disk before. */
-  replace(text: string): Promise<void>;
-  remove(): Promise<void>;
-}
-
 /**
  * Bounds what an earlier process left: every process of a node that is cut off adds to the file.
  * @returns the newest batches, and how many answers the others held
@@ -60,47 +50,36 @@ export function newestBatches(batches: readonly UsageBatch[]): {
 }
 
 /** @param folder made when it is needed */
-export function usageSpool(folder: string): UsageSpool {
-  return spoolOver(spoolFile(folder));
-}
-
-export function spoolOver(file: SpoolFile): UsageSpool {
+export function usageSpool(folder: string, files: Files = systemFiles): UsageSpool {
+  const path = join(folder, FILE);
   let octets = 0;
   return {
     async read() {
-      const text = await file.read();
-      octets = text?.length ?? 0;
-      return text === null ? [] : parse(text);
+      let text: string;
+      try {
+        text = (await files.async.read(path)).toString();
+      } catch (error) {
+        if (isMissing(error)) return [];
+        throw error;
+      }
+      octets = text.length;
+      return parse(text);
     },
     async write(batches) {
-      const text =
-        batches.length === 0 ? '' : JSON.stringify({ format: FORMAT, batches: batches.map(spooled) });
-      if (text === '') await file.remove();
-      else await file.replace(text);
+      if (batches.length === 0) {
+        // Not waited for: a batch that comes back after a loss of power is known by its id.
+        await files.async.remove(path);
+        octets = 0;
+        return;
+      }
+      const text = JSON.stringify({ format: FORMAT, batches: batches.map(spooled) });
+      await makeFolder(folder, MODE_DIRECTORY, files);
+      await files.async.setMode(folder, MODE_DIRECTORY);
+      await replaceFile(path, text, MODE_FILE, files);
       // Ids and numbers: one octet each character.
       octets = text.length;
     },
     octets: () => octets,
-  };
-}
-
-function spoolFile(folder: string): SpoolFile {
-  const path = join(folder, FILE);
-  return {
-    async read() {
-      try {
-        return await readFile(path, 'utf8');
-      } catch (error) {
-        if (isMissing(error)) return null;
-        throw error;
-      }
-    },
-    async replace(text) {
-      await mkdir(folder, { recursive: true, mode: MODE_DIRECTORY });
-      await chmod(folder, MODE_DIRECTORY);
-      await replaceFile(path, text, MODE_FILE);
-    },
-    remove: () => rm(path, { force: true }),
   };
 }
 
@@ -125,8 +104,4 @@ function parse(text: string): readonly UsageBatch[] {
   } catch {
     throw new SpoolError();
   }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }

@@ -1,9 +1,15 @@
 /** Key sets on disk: `<dataDir>/keys/<zone>.json`, mode 0600, always replaced whole. */
 
 import { randomBytes } from 'node:crypto';
-import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { draftOf, replaceFileSync, syncFolder } from '../../base/files.ts';
+import {
+  createFileSync,
+  type Files,
+  makeFolderSync,
+  readIfThere,
+  replaceFileSync,
+  systemFiles,
+} from '../../base/files.ts';
 import { decryptGcm, encryptGcm, NONCE_OCTETS } from '../../base/seal.ts';
 import type { Clock } from '../../base/time.ts';
 import {
@@ -33,20 +39,22 @@ export function keyFile(dataDir: string, zone: string): string {
  * The keys of a zone, made on first use. Processes that start together end with the same ones.
  * @throws KeyError when the file is no key set of this zone
  */
-export function loadKeys(dataDir: string, zone: string, clock: Clock): KeySet {
+export function loadKeys(dataDir: string, zone: string, clock: Clock, files: Files = systemFiles): KeySet {
   const path = keyFile(dataDir, zone);
-  return parseKeys(readIfThere(path) ?? createFirst(dataDir, path, zone, clock), zone);
+  return parseKeys(readIfThere(path, files) ?? createFirst(dataDir, path, zone, clock, files), zone);
 }
 
 /** New keys in place of those that PostgreSQL took over would make a delegated zone fail. */
-function createFirst(dataDir: string, path: string, zone: string, clock: Clock): string {
+function createFirst(dataDir: string, path: string, zone: string, clock: Clock, files: Files): string {
   const taken = `${path}.imported`;
-  if (existsSync(taken)) {
+  if (files.facts(taken) !== null) {
     throw new KeyError(
       `the keys of ${zone} went into PostgreSQL. Set UQRP_DATABASE_URL; or, to serve from SQLite again, rename ${taken} to ${path}.`,
     );
   }
-  return create(dataDir, path, generateKeySet(zone, clock()));
+  makeFolderSync(join(dataDir, FOLDER), FOLDER_MODE, files);
+  // The name of a key file is on disk before its keys are used.
+  return createFileSync(path, keyFileText(generateKeySet(zone, clock())), FILE_MODE, files);
 }
 
 /** The text of a zone's key file, or null. Secret. */
@@ -64,42 +72,21 @@ export function updateKeys<T extends { readonly keys: KeySet }>(
   zone: string,
   clock: Clock,
   change: (keys: KeySet) => T,
+  files: Files = systemFiles,
 ): T {
-  loadKeys(dataDir, zone, clock);
+  loadKeys(dataDir, zone, clock, files);
   const path = keyFile(dataDir, zone);
   const lock = `${path}.lock`;
-  takeLock(lock, zone, clock());
+  takeLock(lock, zone, clock(), files);
   try {
     // Read under the lock: another process may have written before.
-    const keys = loadKeys(dataDir, zone, clock);
+    const keys = loadKeys(dataDir, zone, clock, files);
     const result = change(keys);
-    if (result.keys !== keys) replace(dataDir, path, result.keys);
+    if (result.keys !== keys) replaceFileSync(path, keyFileText(result.keys), FILE_MODE, files);
     return result;
   } finally {
-    rmSync(lock, { force: true });
+    files.remove(lock);
   }
-}
-
-/** Writes a temporary file and links it into place: the first process wins, and all read its file. */
-function create(dataDir: string, path: string, keys: KeySet): string {
-  mkdirSync(join(dataDir, FOLDER), { recursive: true, mode: FOLDER_MODE });
-  const draft = draftOf(path);
-  try {
-    writeFileSync(draft, keyFileText(keys), { flag: 'wx', mode: FILE_MODE, flush: true });
-    linkSync(draft, path);
-  } catch (error) {
-    if (!isErrno(error, 'EEXIST')) throw error;
-  } finally {
-    rmSync(draft, { force: true });
-  }
-  // The name of a key file must be on disk before its keys are used.
-  syncFolder(join(dataDir, FOLDER));
-  return readFileSync(path, 'utf8');
-}
-
-function replace(dataDir: string, path: string, keys: KeySet): void {
-  replaceFileSync(path, keyFileText(keys), FILE_MODE);
-  syncFolder(join(dataDir, FOLDER));
 }
 
 function keyFileText(keys: KeySet): string {
@@ -120,37 +107,24 @@ export function parseKeys(text: string, zone: string): KeySet {
   return keys;
 }
 
-function takeLock(lock: string, zone: string, now: number): void {
-  if (tryLock(lock)) return;
-  const held = statSync(lock, { throwIfNoEntry: false });
-  if (held === undefined || now - held.mtimeMs >= LOCK_LIFE_MS) {
-    rmSync(lock, { force: true });
-    if (tryLock(lock)) return;
+function takeLock(lock: string, zone: string, now: number, files: Files): void {
+  if (tryLock(lock, files)) return;
+  const held = files.facts(lock);
+  if (held === null || now - held.changedMs >= LOCK_LIFE_MS) {
+    files.remove(lock);
+    if (tryLock(lock, files)) return;
   }
   throw new KeyError(`another process is changing the keys of ${zone}`);
 }
 
-function tryLock(lock: string): boolean {
+function tryLock(lock: string, files: Files): boolean {
   try {
-    writeFileSync(lock, '', { flag: 'wx', mode: FILE_MODE });
+    files.open(lock, 'wx', FILE_MODE).close();
     return true;
   } catch (error) {
-    if (isErrno(error, 'EEXIST')) return false;
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
     throw error;
   }
-}
-
-function readIfThere(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if (isErrno(error, 'ENOENT')) return null;
-    throw error;
-  }
-}
-
-function isErrno(error: unknown, code: string): boolean {
-  return (error as NodeJS.ErrnoException).code === code;
 }
 
 // Key sets with private keys encrypted by AES-256-GCM, for the database and the copy on a node's disk. States and times stay readable,

@@ -1,6 +1,5 @@
 /** The secrets of one node as JSON: in a message for it alone, and in the copy that it keeps on its disk. */
-import { readFileSync } from 'node:fs';
-import { replaceFileSync } from '../../base/files.ts';
+import { type Files, readIfThere, replaceFileSync, systemFiles } from '../../base/files.ts';
 import { aesGcmEncryption } from '../../base/seal.ts';
 import type { NodeSecrets, PeriodSecret, ZoneSecret } from '../ports/node-keys.ts';
 
@@ -90,29 +89,32 @@ interface SecretsCopyOptions {
   /** 32 octets that are used for nothing else, derived from the credentials of the node. */
   readonly key: Uint8Array;
   readonly random: (octets: number) => Uint8Array;
+  readonly files?: Files;
 }
 
 const FILE_MODE = 0o600;
 
-export function secretsCopy({ path, node, key, random }: SecretsCopyOptions): SecretsCopy {
+export function secretsCopy({
+  path,
+  node,
+  key,
+  random,
+  files = systemFiles,
+}: SecretsCopyOptions): SecretsCopy {
   const encryption = aesGcmEncryption(key, random, 0);
   const name = `node-secrets ${node}`;
   return {
     read() {
-      let text: string;
-      try {
-        text = readFileSync(path, 'utf8');
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-        throw error;
-      }
+      const text = readIfThere(path, files);
+      if (text === null) return null;
       const kept = keptOf(() => encryption.decrypt(name, Buffer.from(text, 'base64')));
       if (kept === null) throw new SecretsCopyError(path);
       return kept;
     },
     write({ at, ...kept }) {
       const plain = JSON.stringify({ at, secrets: printSecrets(kept) });
-      replaceFileSync(path, Buffer.from(encryption.encrypt(name, plain)).toString('base64'), FILE_MODE);
+      const text = Buffer.from(encryption.encrypt(name, plain)).toString('base64');
+      replaceFileSync(path, text, FILE_MODE, files);
     },
   };
 }

@@ -1,13 +1,5 @@
 import assert from 'node:assert/strict';
-import {
-  createReadStream,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
@@ -17,24 +9,14 @@ import { createMemoryBroker } from '../../../test/support/feed/bus/memory-bus.ts
 import { type SnapshotWorld, snapshotWorld } from '../../../test/support/feed/snapshots/snapshot-world.ts';
 import { feedKeyRing } from '../message/keys.ts';
 import {
-  changedAt,
   contentOf,
   diskFiles,
-  installFile,
   type SharedFile,
+  sharedFile,
   startTakingFiles,
   takeFile,
 } from './shared-files.ts';
 import { createSnapshotReader, type SnapshotReader } from './snapshot-reader.ts';
-
-function fileAt(path: string): SharedFile {
-  return {
-    kind: 'geoip',
-    changedAt: () => changedAt(path),
-    read: () => createReadStream(path),
-    replace: (from, at) => installFile(from, path, at),
-  };
-}
 
 describe('files that control keeps for its nodes', () => {
   let directory: string;
@@ -60,20 +42,20 @@ describe('files that control keeps for its nodes', () => {
   async function put(text: string, seconds: number): Promise<void> {
     writeFileSync(atControl, text);
     utimesSync(atControl, seconds, seconds);
-    await world.writer.put((await contentOf(fileAt(atControl), EPOCH))!);
+    await world.writer.put((await contentOf(sharedFile('geoip', atControl), EPOCH))!);
   }
   const held = (): string => readFileSync(atNode, 'utf8');
 
   it('a node takes a file that it does not have, and a changed one, once', async () => {
-    assert.equal(await contentOf(fileAt(atControl), EPOCH), null);
-    assert.equal(await takeFile(reader, fileAt(atNode)), false);
+    assert.equal(await contentOf(sharedFile('geoip', atControl), EPOCH), null);
+    assert.equal(await takeFile(reader, sharedFile('geoip', atNode)), false);
     await put('first', 1_000);
-    assert.equal(await takeFile(reader, fileAt(atNode)), true);
+    assert.equal(await takeFile(reader, sharedFile('geoip', atNode)), true);
     assert.deepEqual([held(), statSync(atNode).mtimeMs], ['first', 1_000_000]);
-    assert.equal(await takeFile(reader, fileAt(atNode)), false);
+    assert.equal(await takeFile(reader, sharedFile('geoip', atNode)), false);
     await put('second', 2_000.123);
-    assert.equal(await takeFile(reader, fileAt(atNode)), true);
-    assert.equal(await takeFile(reader, fileAt(atNode)), false);
+    assert.equal(await takeFile(reader, sharedFile('geoip', atNode)), true);
+    assert.equal(await takeFile(reader, sharedFile('geoip', atNode)), false);
     assert.equal(held(), 'second');
   });
 
@@ -81,10 +63,10 @@ describe('files that control keeps for its nodes', () => {
     await put('old', 1_000);
     writeFileSync(atNode, 'newer');
     utimesSync(atNode, 1_500, 1_500);
-    assert.equal(await takeFile(reader, fileAt(atNode)), false);
+    assert.equal(await takeFile(reader, sharedFile('geoip', atNode)), false);
     await put('newest', 2_000);
     world.keys = [];
-    await assert.rejects(takeFile(reader, fileAt(atNode)), { reason: 'key' });
+    await assert.rejects(takeFile(reader, sharedFile('geoip', atNode)), { reason: 'key' });
     assert.equal(held(), 'newer');
   });
 
@@ -92,14 +74,17 @@ describe('files that control keeps for its nodes', () => {
     await put('first', 1_000);
     const errors: unknown[] = [];
     const broken: SharedFile = {
-      ...fileAt(atNode),
+      ...sharedFile('geoip', atNode),
       kind: 'stock-map',
       changedAt: () => Promise.reject(new Error('disk')),
     };
-    await world.writer.put({ ...(await contentOf(fileAt(atControl), EPOCH))!, kind: 'stock-map' });
+    await world.writer.put({
+      ...(await contentOf(sharedFile('geoip', atControl), EPOCH))!,
+      kind: 'stock-map',
+    });
     const taking = startTakingFiles({
       reader,
-      files: [broken, fileAt(atNode)],
+      files: [broken, sharedFile('geoip', atNode)],
       onError: (error) => errors.push(error),
       ready: Promise.resolve(),
     });
@@ -122,7 +107,7 @@ describe('files that control keeps for its nodes', () => {
           return reader.download(manifest);
         },
       },
-      files: [fileAt(atNode)],
+      files: [sharedFile('geoip', atNode)],
       onError: (error) => assert.fail(String(error)),
       ready: Promise.resolve(),
       timers,

@@ -1,7 +1,7 @@
 /** Files that control keeps for its nodes: a changed one is put beside the snapshots, and each node takes it. */
 
-import { mkdir, open, rename, rm, stat, utimes } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
+import { type Files, installFile, makeFolder, readParts, systemFiles } from '../../base/files.ts';
 import { every, type Repeating } from '../../base/lifecycle/loop.ts';
 import type { Timers } from '../../base/lifecycle/timers.ts';
 import { BusError } from '../bus/bus.ts';
@@ -93,18 +93,18 @@ const MODE_FILE = 0o600;
 const MODE_DIRECTORY = 0o700;
 
 /** @param directory is made when it is missing; on the file system of the view, so that a file can be moved there */
-export function diskFiles(directory: string): SnapshotFiles {
+export function diskFiles(directory: string, files: Files = systemFiles): SnapshotFiles {
   return {
     async create(kind) {
-      await mkdir(directory, { recursive: true, mode: MODE_DIRECTORY });
+      await makeFolder(directory, MODE_DIRECTORY, files);
       const path = join(directory, kind);
-      await rm(path, { force: true });
-      const file = await open(path, 'wx', MODE_FILE);
+      await files.async.remove(path);
+      const file = await files.async.open(path, 'wx', MODE_FILE);
+      let octets = 0;
       return {
         async write(part) {
-          for (let at = 0; at < part.length; ) {
-            at += (await file.write(part, at, part.length - at)).bytesWritten;
-          }
+          await file.write(part, octets);
+          octets += part.length;
         },
         async finish() {
           await file.close();
@@ -112,38 +112,22 @@ export function diskFiles(directory: string): SnapshotFiles {
         },
         async discard() {
           await file.close();
-          await rm(path, { force: true });
+          await files.async.remove(path);
         },
       };
     },
   };
 }
 
-/** Puts a downloaded file in place of another one, in one step and on disk. @param changedAt becomes its time, milliseconds */
-export async function installFile(from: string, to: string, changedAt: number): Promise<void> {
-  const seconds = changedAt / 1000;
-  await utimes(from, seconds, seconds);
-  const file = await open(from, 'r+');
-  try {
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(from, to);
-  const folder = await open(dirname(to), 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
-}
-
-/** When the file was changed, whole milliseconds since the epoch; null when there is none. */
-export async function changedAt(path: string): Promise<number | null> {
-  try {
-    return Math.round((await stat(path)).mtimeMs);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
+/** A file in a data directory, as control puts it and a node replaces it. */
+export function sharedFile(kind: SharedFile['kind'], path: string, files: Files = systemFiles): SharedFile {
+  return {
+    kind,
+    async changedAt() {
+      const found = await files.async.facts(path);
+      return found === null ? null : Math.round(found.changedMs);
+    },
+    read: () => readParts(path, files),
+    replace: (from, changedAt) => installFile(from, path, changedAt, files),
+  };
 }

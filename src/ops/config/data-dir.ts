@@ -1,20 +1,13 @@
 import { hkdfSync, randomBytes } from 'node:crypto';
+import { join } from 'node:path';
 import {
-  chmodSync,
-  closeSync,
-  fsyncSync,
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  type Stats,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { dirname, join } from 'node:path';
+  createFileSync,
+  type FileFacts,
+  type Files,
+  makeFolderSync,
+  readIfThere,
+  systemFiles,
+} from '../../base/files.ts';
 import { ConfigError, StartError } from './config.ts';
 
 const OTHERS = 0o077;
@@ -36,16 +29,16 @@ interface PreparedDataDir {
  */
 export function prepareDataDir(dataDir: string): PreparedDataDir {
   return explained(dataDir, () => {
-    const found = statOf(dataDir);
-    if (found === null) makeDirectory(dataDir);
+    const found = systemFiles.facts(dataDir);
+    if (found === null) makeFolderSync(dataDir, DIRECTORY_MODE);
     else checkDirectory(dataDir, found);
-    const inner = INNER.map((name) => join(dataDir, name)).filter((path) => statOf(path)?.isDirectory());
-    const directories = [dataDir, ...inner];
-    const files = directories.flatMap((directory) =>
-      readdirSync(directory, { withFileTypes: true })
-        .filter((entry) => entry.isFile())
-        .map((entry) => join(directory, entry.name)),
+    const inner = INNER.map((name) => join(dataDir, name)).filter(
+      (path) => systemFiles.facts(path)?.kind === 'folder',
     );
+    const directories = [dataDir, ...inner];
+    const files = directories
+      .flatMap((directory) => systemFiles.list(directory).map((name) => join(directory, name)))
+      .filter((path) => systemFiles.facts(path, 'link')?.kind === 'file');
     const narrowed = [
       ...directories.map((path) => narrow(path, DIRECTORY_MODE)),
       ...files.map((path) => narrow(path, FILE_MODE)),
@@ -60,7 +53,7 @@ export function prepareDataDir(dataDir: string): PreparedDataDir {
  */
 export function requireDataDir(dataDir: string): void {
   explained(dataDir, () => {
-    const found = statOf(dataDir);
+    const found = systemFiles.facts(dataDir);
     if (found === null) {
       throw new StartError(
         `UQRP_DATA_DIR ${dataDir} does not exist. Set UQRP_DATA_DIR as for the server, or start the server first.`,
@@ -70,46 +63,28 @@ export function requireDataDir(dataDir: string): void {
   });
 }
 
-function checkDirectory(path: string, found: Stats): void {
-  if (!found.isDirectory())
+function checkDirectory(path: string, found: FileFacts): void {
+  if (found.kind !== 'folder')
     throw new StartError(`UQRP_DATA_DIR ${path} is not a directory. Choose another path.`);
   const user = process.getuid?.();
-  if (user !== undefined && found.uid !== user) {
+  if (user !== undefined && found.owner !== user) {
     throw new StartError(
-      `UQRP_DATA_DIR ${path} belongs to user ${found.uid}, and this process runs as user ${user}. Run it as that user (where the Debian package is installed: sudo uqrp-admin COMMAND), or choose another directory.`,
+      `UQRP_DATA_DIR ${path} belongs to user ${found.owner}, and this process runs as user ${user}. Run it as that user (where the Debian package is installed: sudo uqrp-admin COMMAND), or choose another directory.`,
     );
   }
-  if (statOf(join(path, UNFINISHED_RESTORE)) !== null) {
+  if (systemFiles.facts(join(path, UNFINISHED_RESTORE)) !== null) {
     throw new StartError(
       `UQRP_DATA_DIR ${path}: a restore into it did not finish. Run uqrp restore again with the same directory, or empty it.`,
     );
   }
 }
 
-/** Makes one level at a time: Node's recursive mkdir does not return under /proc. */
-function makeDirectory(path: string): void {
-  const missing: string[] = [];
-  for (let at = path; statOf(at) === null; at = dirname(at)) missing.push(at);
-  for (const level of missing.toReversed()) {
-    try {
-      mkdirSync(level, { mode: DIRECTORY_MODE });
-    } catch (error) {
-      // Another process may have made it in the meantime.
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    }
-  }
-}
-
 /** @returns whether other users had a right */
 function narrow(path: string, mode: number): boolean {
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  if (found === undefined || (found.mode & OTHERS) === 0) return false;
-  chmodSync(path, mode);
+  const found = systemFiles.facts(path, 'link');
+  if (found === null || (found.mode & OTHERS) === 0) return false;
+  systemFiles.setMode(path, mode);
   return true;
-}
-
-function statOf(path: string): Stats | null {
-  return statSync(path, { throwIfNoEntry: false }) ?? null;
 }
 
 const ADVICE: Readonly<Record<string, string>> = {
@@ -146,16 +121,21 @@ export type Secret = Uint8Array;
  * @param create false: a missing file is a fault, because a new secret would not be the server's
  * @throws ConfigError when the file has no valid secret
  */
-export function loadSecret(dataDir: string, fromEnv: string | null, create = true): Secret {
+export function loadSecret(
+  dataDir: string,
+  fromEnv: string | null,
+  create = true,
+  files: Files = systemFiles,
+): Secret {
   if (fromEnv !== null) return Buffer.from(fromEnv, 'utf8');
   const path = join(dataDir, FILE);
-  const found = readIfThere(path);
+  const found = readIfThere(path, files);
   if (found === null && !create) {
     throw new StartError(
       `UQRP_SECRET is not set, and there is no ${path}. Put this file back, or set UQRP_SECRET to its text.`,
     );
   }
-  const held = found ?? makeSecret(dataDir, path);
+  const held = found ?? makeSecret(dataDir, path, files);
   if (!FORM.test(held)) throw new ConfigError(['the file secret in UQRP_DATA_DIR must hold 64 hex letters']);
   return Buffer.from(held.trimEnd(), 'utf8');
 }
@@ -170,37 +150,8 @@ export function secretFingerprint(secret: Secret): string {
   return deriveKey(secret, 'fingerprint', FINGERPRINT_OCTETS).toString('hex');
 }
 
-/** Writes another file and links it, so that no process reads a part of a secret. The first process wins. */
-function makeSecret(dataDir: string, path: string): string {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const draft = `${path}.${randomBytes(6).toString('hex')}`;
-  try {
-    writeFileSync(draft, `${randomBytes(32).toString('hex')}\n`, { flag: 'wx', mode: 0o600, flush: true });
-    linkSync(draft, path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  } finally {
-    rmSync(draft, { force: true });
-  }
-  syncDirectory(dataDir);
-  return readFileSync(path, 'utf8');
-}
-
-function readIfThere(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
-}
-
-/** Makes the file name durable: data may be encrypted under the secret before the next sync. */
-function syncDirectory(path: string): void {
-  const handle = openSync(path, 'r');
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
+/** On disk before it is used: data may be encrypted under it before the next sync. */
+function makeSecret(dataDir: string, path: string, files: Files): string {
+  makeFolderSync(dataDir, DIRECTORY_MODE, files);
+  return createFileSync(path, `${randomBytes(32).toString('hex')}\n`, FILE_MODE, files);
 }

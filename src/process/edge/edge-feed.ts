@@ -1,7 +1,6 @@
 /** What an edge node gets over the feed. It opens no store: everything comes signed and encrypted through the broker. */
 
 import { createPrivateKey, randomBytes } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { closeAll } from '../../base/lifecycle/close.ts';
@@ -18,13 +17,7 @@ import { providerAsks } from '../../feed/nodes/provider-asks.ts';
 import type { ChangeSource, ViewSource } from '../../feed/ports/change-source.ts';
 import type { FeedRefusal } from '../../feed/ports/refusal.ts';
 import { openBusSource } from '../../feed/receive/bus-source.ts';
-import {
-  changedAt,
-  diskFiles,
-  installFile,
-  type SharedFile,
-  startTakingFiles,
-} from '../../feed/snapshots/shared-files.ts';
+import { diskFiles, sharedFile, startTakingFiles } from '../../feed/snapshots/shared-files.ts';
 import { createSnapshotReader, snapshotSource } from '../../feed/snapshots/snapshot-reader.ts';
 import type { Config } from '../../ops/config/config.ts';
 import { deriveKey, type Secret } from '../../ops/config/data-dir.ts';
@@ -69,7 +62,7 @@ function openEdgeSnapshots(options: EdgeSnapshotsOptions): EdgeSnapshots {
   const taking = startTakingFiles({
     reader,
     ready,
-    files: [fileAt('geoip', join(dataDir, GEOIP_FILE)), fileAt('stock-map', mapFile(dataDir))],
+    files: [sharedFile('geoip', join(dataDir, GEOIP_FILE)), sharedFile('stock-map', mapFile(dataDir))],
     onError(error) {
       if (isDue('files')) log.event('feed.file_failing', {}, error);
     },
@@ -84,15 +77,6 @@ function openEdgeSnapshots(options: EdgeSnapshotsOptions): EdgeSnapshots {
       onDownloaded: ({ seq, partOctets }) => log.event('feed.downloaded', { seq, octets: partOctets }),
     }),
     stop: () => taking.stop(),
-  };
-}
-
-function fileAt(kind: SharedFile['kind'], path: string): SharedFile {
-  return {
-    kind,
-    changedAt: () => changedAt(path),
-    read: () => createReadStream(path),
-    replace: (from, at) => installFile(from, path, at),
   };
 }
 

@@ -1,8 +1,7 @@
-import { closeSync, fstatSync, openSync, readSync, rmSync, statSync } from 'node:fs';
 import { endianness } from 'node:os';
 import { dirname } from 'node:path';
 import { open } from 'lmdb';
-import { DiskFullError, freeOctets } from '../../base/files.ts';
+import { DiskFullError, freeOctets, isMissing, type OpenFile, systemFiles } from '../../base/files.ts';
 import { createPrivate } from './view-directory.ts';
 
 /** Layout of keys and values. A file of another version is discarded and built again from the source. */
@@ -91,9 +90,11 @@ function withRoom(tree: Tree, path: string, { free = freeOctets, beforeWrite }: 
     // Each put copies its way from the root, together at most the whole tree. Free pages of the file do not count: readers may hold them.
     const inTree = root.treeBranchPageCount + root.treeLeafPageCount;
     const copied = Math.min(puts * (root.treeDepth + 1), inTree);
-    const { size, blocks } = statSync(path);
+    const found = systemFiles.facts(path);
+    if (found === null) return;
+    const { octets: size, held } = found;
     // Pages that were freed before they were written are holes of the file.
-    const holes = Math.max(0, size - 512 * blocks);
+    const holes = Math.max(0, size - held);
     const ahead = Math.max(0, size - (lastPageNumber + 1) * PAGE_SIZE);
     if (room + ahead - holes < (added + copied) * PAGE_SIZE) throw new DiskFullError(path);
   }
@@ -159,7 +160,7 @@ export function openExisting(path: string, options?: WriteOptions): Tree | Unusa
 
 /** Makes an empty file in place of any at the path. @throws DiskFullError without room for it */
 export function createNew(path: string, options: WriteOptions = {}): Tree {
-  for (const file of [path, `${path}-lock`]) rmSync(file, { force: true });
+  for (const file of [path, `${path}-lock`]) systemFiles.remove(file);
   if ((options.free ?? freeOctets)(dirname(path)) < PAGES_AT_LEAST * PAGE_SIZE) throw new DiskFullError(path);
   createPrivate(path);
   const tree = openTree(path, false, options);
@@ -204,18 +205,18 @@ const META_BYTES = 176;
 
 /** Whether both meta pages are LMDB's with this page size, and the file has all the pages that they name. */
 function isWhole(path: string): boolean {
-  let file: number;
+  let file: OpenFile;
   try {
-    file = openSync(path, 'r');
+    file = systemFiles.open(path, 'r');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    if (isMissing(error)) return false;
     throw error;
   }
   try {
-    const { size } = fstatSync(file);
+    const size = file.size();
     return [0, PAGE_SIZE].every((at) => {
       const meta = Buffer.alloc(META_BYTES);
-      if (readSync(file, meta, 0, META_BYTES, at) !== META_BYTES) return false;
+      if (file.read(meta, at) !== META_BYTES) return false;
       return (
         meta.readUInt32LE(META_AT) === META_MAGIC &&
         meta.readUInt16LE(META_AT + 4) === DATA_VERSION &&
@@ -224,7 +225,7 @@ function isWhole(path: string): boolean {
       );
     });
   } finally {
-    closeSync(file);
+    file.close();
   }
 }
 

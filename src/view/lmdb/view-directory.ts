@@ -2,23 +2,8 @@
  * The directory of the view: `<generation>.mdb` with its lock file, and `state`, which names the generation that
  * serves. A rebuild writes the next generation, then replaces `state`: a crash leaves the old view or the new one.
  */
-import {
-  chmodSync,
-  closeSync,
-  fchmodSync,
-  fstatSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
 import { join } from 'node:path';
+import { type Files, makeFolderSync, replaceFileSync, systemFiles } from '../../base/files.ts';
 
 const STATE = 'state';
 const MODE_FILE = 0o600;
@@ -34,15 +19,15 @@ export function generationPath(directory: string, generation: number): string {
  * @returns whether there was such a file
  */
 export function prepareDirectory(directory: string, what: 'keep' | 'empty' = 'keep'): boolean {
-  if (what === 'empty') rmSync(directory, { recursive: true, force: true });
-  const isFile = statSync(directory, { throwIfNoEntry: false })?.isFile() ?? false;
+  if (what === 'empty') systemFiles.remove(directory);
+  const isFile = systemFiles.facts(directory)?.kind === 'file';
   if (isFile) {
-    for (const file of [directory, `${directory}-lock`, `${directory}-state`]) rmSync(file, { force: true });
+    for (const file of [directory, `${directory}-lock`, `${directory}-state`]) systemFiles.remove(file);
   }
-  mkdirSync(directory, { recursive: true, mode: MODE_DIRECTORY });
-  chmodSync(directory, MODE_DIRECTORY);
+  makeFolderSync(directory, MODE_DIRECTORY);
+  systemFiles.setMode(directory, MODE_DIRECTORY);
   const state = join(directory, STATE);
-  if (statSync(state, { throwIfNoEntry: false }) !== undefined) chmodSync(state, MODE_FILE);
+  if (systemFiles.facts(state) !== null) systemFiles.setMode(state, MODE_FILE);
   return isFile;
 }
 
@@ -54,13 +39,13 @@ const LOCK_OCTETS = 36_864;
  * octets here: LMDB writes it through memory, and on a full disk a page that has no place yet would end the process (SIGBUS).
  */
 export function createPrivate(path: string): void {
-  for (const file of [path, `${path}-lock`]) {
-    const handle = openSync(file, 'a', MODE_FILE);
+  for (const name of [path, `${path}-lock`]) {
+    const file = systemFiles.open(name, 'a', MODE_FILE);
     try {
-      fchmodSync(handle, MODE_FILE);
-      if (file !== path && fstatSync(handle).size === 0) writeFileSync(handle, Buffer.alloc(LOCK_OCTETS));
+      systemFiles.setMode(name, MODE_FILE);
+      if (name !== path && file.size() === 0) file.write(Buffer.alloc(LOCK_OCTETS), 0);
     } finally {
-      closeSync(handle);
+      file.close();
     }
   }
 }
@@ -74,16 +59,12 @@ export interface ViewState {
 }
 
 /** @returns null when there is no view */
-export function readState(directory: string): ViewState | null {
-  let text: string;
-  try {
-    text = readFileSync(join(directory, STATE), 'latin1');
-  } catch {
-    return null;
-  }
+export function readState(directory: string, files: Files = systemFiles): ViewState | null {
+  const text = textOf(join(directory, STATE), files);
+  if (text === null) return null;
   const [, generation, marker] = /^([1-9][0-9]{0,8}) (.+)$/.exec(text) ?? [];
   if (generation === undefined) return null;
-  const boot = bootId();
+  const boot = bootId(files);
   const isOpen = boot !== null && marker === `open ${boot}`;
   return { generation: Number(generation), isTrusted: isOpen || marker === 'clean', isOpen };
 }
@@ -93,56 +74,44 @@ export function readState(directory: string): ViewState | null {
  * that goes down may leave pages of several transactions. A file is trusted when it was closed in order, or the machine
  * has not restarted since it was opened. A killed process loses nothing: the kernel has the pages.
  */
-export function writeState(directory: string, generation: number, use: 'open' | 'clean'): void {
-  const boot = bootId();
+export function writeState(
+  directory: string,
+  generation: number,
+  use: 'open' | 'clean',
+  files: Files = systemFiles,
+): void {
+  const boot = bootId(files);
   const marker = use === 'clean' ? 'clean' : boot === null ? 'open' : `open ${boot}`;
-  const path = join(directory, STATE);
-  const file = openSync(`${path}.new`, 'w', MODE_FILE);
-  try {
-    fchmodSync(file, MODE_FILE);
-    writeSync(file, `${generation} ${marker}`);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  renameSync(`${path}.new`, path);
-  syncDirectory(directory);
+  replaceFileSync(join(directory, STATE), `${generation} ${marker}`, MODE_FILE, files);
 }
 
 /** Removes files of earlier generations and interrupted rebuilds. Threads that read a removed file keep it until they close it. */
 export function removeOthers(directory: string, generation: number): void {
   const keep = `${generation}.mdb`;
-  for (const name of readdirSync(directory)) {
-    if (name !== keep && name !== `${keep}-lock` && name !== STATE) {
-      rmSync(join(directory, name), { force: true, recursive: true });
-    }
+  for (const name of systemFiles.list(directory)) {
+    if (name !== keep && name !== `${keep}-lock` && name !== STATE) systemFiles.remove(join(directory, name));
   }
 }
 
 export function removeGeneration(directory: string, generation: number): void {
   const path = generationPath(directory, generation);
-  for (const file of [path, `${path}-lock`]) rmSync(file, { force: true });
+  for (const file of [path, `${path}-lock`]) systemFiles.remove(file);
 }
 
 /** Detects that a path leads to another file; null when there is none. */
 export function inodeOf(path: string): number | null {
-  return statSync(path, { throwIfNoEntry: false })?.ino ?? null;
-}
-
-/** A rename is on disk only once its directory is. */
-function syncDirectory(directory: string): void {
-  const handle = openSync(directory, 'r');
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
+  return systemFiles.facts(path)?.inode ?? null;
 }
 
 /** Changes with every start of the machine. Null where the system does not give it (all but Linux). */
-function bootId(): string | null {
+function bootId(files: Files): string | null {
+  return textOf('/proc/sys/kernel/random/boot_id', files)?.trim() ?? null;
+}
+
+/** Null also for what cannot be read: such a view is not trusted. */
+function textOf(path: string, files: Files): string | null {
   try {
-    return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
+    return files.read(path).toString('latin1');
   } catch {
     return null;
   }

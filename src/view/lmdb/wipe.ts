@@ -1,4 +1,4 @@
-import { type FileHandle, open } from 'node:fs/promises';
+import { type AsyncFile, systemFiles } from '../../base/files.ts';
 import { type Bytes, FIRST, freePages, PAGE_SIZE, putLayoutVersion, type Tree } from './tree.ts';
 import { createPrivate, generationPath, prepareDirectory, writeState } from './view-directory.ts';
 
@@ -123,7 +123,7 @@ export async function copyAsView(tree: Tree, directory: string): Promise<string>
   const path = generationPath(directory, 1);
   await tree.backup(path, true);
   createPrivate(path);
-  const file = await open(path, 'r+');
+  const file = await systemFiles.async.open(path, 'r+');
   try {
     await clearUnused(file);
     await file.sync();
@@ -134,20 +134,20 @@ export async function copyAsView(tree: Tree, directory: string): Promise<string>
   return path;
 }
 
-async function clearUnused(file: FileHandle): Promise<void> {
-  const { size } = await file.stat();
-  const pages = size / PAGE_SIZE;
+async function clearUnused(file: AsyncFile): Promise<void> {
+  const pages = (await file.size()) / PAGE_SIZE;
   const block = Buffer.alloc(PAGES_AT_ONCE * PAGE_SIZE);
   // A large value fills several pages, which begin with no header.
   let next = 0;
   for (let first = 0; first < pages; first += PAGES_AT_ONCE) {
     const count = Math.min(PAGES_AT_ONCE, pages - first);
-    await file.read(block, 0, count * PAGE_SIZE, first * PAGE_SIZE);
+    const read = block.subarray(0, count * PAGE_SIZE);
+    await file.read(read, first * PAGE_SIZE);
     for (next = Math.max(next, first); next < first + count; ) {
       const at = (next - first) * PAGE_SIZE;
       next += clearPage(block.subarray(at, at + PAGE_SIZE));
     }
-    await file.write(block, 0, count * PAGE_SIZE, first * PAGE_SIZE);
+    await file.write(read, first * PAGE_SIZE);
   }
 }
 
