@@ -14,8 +14,11 @@ import { lockDataDir, type ServerLock } from '../store/sqlite/server-lock.ts';
 import type { Store } from '../store/store.ts';
 
 /** Encrypts signing secrets of webhooks under a key derived from the server's secret, used for nothing else. */
-export function webhookSecretEncryption(secret: Secret): SecretEncryption {
-  return aesGcmEncryption(deriveKey(secret, 'webhook-signing-secret', 32), randomBytes);
+export function webhookSecretEncryption(
+  secret: Secret,
+  random: (octets: number) => Uint8Array = randomBytes,
+): SecretEncryption {
+  return aesGcmEncryption(deriveKey(secret, 'webhook-signing-secret', 32), random);
 }
 
 // Checks before a start: the data directory, its lock, the ports. Each fault says what to do.

@@ -36,16 +36,17 @@ export function makeDeps(
   store: Store,
   secret: Secret,
   clock: Clock,
+  random: (octets: number) => Uint8Array = randomBytes,
 ): UseCaseDeps {
   const newId = timeOrderedUuids(clock);
   return {
     store,
     unit: (work) => store.write(work),
     clock,
-    random: randomBytes,
+    random,
     newId,
     // Without a cache: a destroyed key must not stay in memory.
-    historyKeys: aesGcmEncryption(deriveKey(secret, 'history-key', 32), randomBytes, 0),
+    historyKeys: aesGcmEncryption(deriveKey(secret, 'history-key', 32), random, 0),
     zoneLength: Math.max(...config.zones.map((zone) => zone.length)),
     sessions: openSessions({ store, clock, newId }, secret),
   };

@@ -1,16 +1,12 @@
 /** The control role of a process: the REST API over the store, and the background work that keeps the store within its bounds. */
-import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { freeOctets } from '../../base/files.ts';
-import { every } from '../../base/lifecycle/loop.ts';
 import { createReportLimits } from '../../base/lifecycle/report-limits.ts';
-import { backgroundTimers } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { addressSet } from '../../base/network/address.ts';
-import { aesGcmEncryption, randomPool } from '../../base/seal.ts';
 import type { Clock } from '../../base/time.ts';
 import {
   type CodeOutbox,
@@ -21,21 +17,11 @@ import {
   openCodeOutbox,
 } from '../../control/accounts/mails.ts';
 
-import { openSignInCodes } from '../../control/accounts/sign-in.ts';
-import { createApi } from '../../control/api.ts';
 import type { ServiceFacts } from '../../control/api-deps.ts';
-import { startDeletions } from '../../control/namespaces/deletion.ts';
-import { openChallenges, sweepChallenges } from '../../control/passkeys/challenges.ts';
-import { startSweeper } from '../../control/records/expiry.ts';
-import { sharedLimiter } from '../../control/shared-limiter.ts';
-import { openPositions, SWEEP_EVERY, sweepAnswers } from '../../control/unit.ts';
 import type { Nodes } from '../../control/usage/propagation.ts';
 import { oldestDueSeconds } from '../../control/webhooks/dispatcher.ts';
-import { runWebhookLoops } from '../../control/webhooks/loops.ts';
-import { createSendAttempt } from '../../control/webhooks/send-attempt.ts';
 import type { FreeMemory } from '../../http/body-budget.ts';
 import { clientAddress } from '../../http/connections.ts';
-import { memoryLimiter, unlimited } from '../../http/limiter.ts';
 import { serveDashboard } from '../../http/pages/dashboard.ts';
 import { openDocuments } from '../../http/pages/documents.ts';
 import { readDashboard } from '../../http/pages/files.ts';
@@ -43,7 +29,7 @@ import { DEFAULT_NAMES, type ServerNames } from '../../http/pages/fill.ts';
 import type { FrontFacts } from '../../http/pages/front.ts';
 import type { ServeOther } from '../../http/server.ts';
 import type { Config } from '../../ops/config/config.ts';
-import { deriveKey, type Secret } from '../../ops/config/data-dir.ts';
+import type { Secret } from '../../ops/config/data-dir.ts';
 import { releaseVersion } from '../../ops/config/version.ts';
 import type { Log } from '../../ops/telemetry/log.ts';
 import type { Metrics } from '../../ops/telemetry/metrics.ts';
@@ -54,10 +40,7 @@ import { checkWebhookUrl } from '../../outbound/url-check.ts';
 import { makeServices, type ServiceContext } from '../../services/list.ts';
 import { isDiskFull } from '../../store/engine/engine-errors.ts';
 import type { Store } from '../../store/store.ts';
-import { startUpkeep } from '../../store/upkeep.ts';
-import { usageSink } from '../../store/usage.ts';
-import { webhookSecretEncryption } from '../start-checks.ts';
-import { makeDeps } from '../use-case-deps.ts';
+import { type StoreFault, startControlWork } from './control-work.ts';
 
 export interface ControlRole {
   /** Not listening yet. */
@@ -87,8 +70,6 @@ export interface ControlRoleOptions {
 
 /** Threads that send webhooks. Each starts when it is first needed. */
 const OUTBOUND_THREADS = 2;
-/** Changes stay in the log for this time. A node that was away for longer starts from a snapshot. */
-const KEEP_LOG_MS = 7 * 86_400_000;
 
 /** Of the checkout or of the package. `dashboard/build.ts` writes to `dashboard/dist` in it. */
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
@@ -202,8 +183,6 @@ function serviceFacts({ config, dnsPorts }: ControlRoleOptions): ServiceFacts {
   };
 }
 
-type StoreFault = `${'sweeper' | 'store' | 'fanout' | 'dispatcher'}.failing`;
-
 /**
  * Reports what background work and requests meet in the store: of each kind the first fault, then ever fewer, because loops try again every
  * second. A full disk has its own event, whichever of them it made fail.
@@ -232,14 +211,7 @@ export function storeFaults({
 }
 
 export function openControlRole(options: ControlRoleOptions): ControlRole {
-  const { config, store, secret, clock, log, metrics, nodes } = options;
-  const ending = new AbortController();
-  const { signal } = ending;
-  const limiter = !config.restRate
-    ? unlimited
-    : store.engine === 'postgres'
-      ? sharedLimiter(store, clock)
-      : memoryLimiter(clock);
+  const { config, store, clock, log } = options;
   const faultsOf = storeFaults(options);
   const resolve = makeResolve(config.resolvers);
   const outbound = startOutboundThreads(OUTBOUND_THREADS, {
@@ -247,9 +219,6 @@ export function openControlRole(options: ControlRoleOptions): ControlRole {
     settings: { resolvers: config.resolvers, deadlineMs: LIMITS.webhookDeadlineMs },
     onExit: () => log.event('outbound.exited', {}),
   });
-  const deps = makeDeps(config, store, secret, clock);
-  const encryption = webhookSecretEncryption(secret);
-  const sendAttempt = createSendAttempt(outbound.client, clock, backgroundTimers);
   const mailer = config.mail === null ? null : openMailer(config.mail);
   const outbox: CodeOutbox | null =
     mailer &&
@@ -266,99 +235,38 @@ export function openControlRole(options: ControlRoleOptions): ControlRole {
     });
   const port = onceListening(() => portOf(app));
   const publicUrl = (): string => config.publicUrl ?? `http://localhost:${port()}`;
-  const app: FastifyInstance = createApi({
-    ...deps,
-    codes: openSignInCodes(deps, secret),
-    sendCode(email, code) {
-      if (outbox === null) process.stdout.write(codeLine(email, code));
-      else outbox.send(codeMail(email, code, publicUrl()));
+  const work = startControlWork({
+    ...options,
+    outbound: outbound.client,
+    mailer,
+    onNotice: (mail) => log.event('webhook.disabled', { mail }),
+    api: {
+      sendCode(email, code) {
+        if (outbox === null) process.stdout.write(codeLine(email, code));
+        else outbox.send(codeMail(email, code, publicUrl()));
+      },
+      sendInvitation(mail) {
+        if (invitations === null) process.stdout.write(invitationLine(mail));
+        else invitations.send(invitationMail(mail, publicUrl()));
+      },
+      // Not the signal that ends the loops: a request that is still open needs its URL checked.
+      checkUrl: (url) => checkWebhookUrl(url, resolve, new AbortController().signal),
+      publicUrl,
+      service: serviceFacts(options),
+      serveOther: otherPaths(options, publicUrl),
+      nodes: options.nodes,
+      freeMemory: options.freeMemory,
     },
-    encryption,
-    organizations: config.organizations,
-    sendInvitation(mail) {
-      if (invitations === null) process.stdout.write(invitationLine(mail));
-      else invitations.send(invitationMail(mail, publicUrl()));
-    },
-    challenges: openChallenges(deps, deriveKey(secret, 'passkey-challenge', 32)),
-    answers: aesGcmEncryption(deriveKey(secret, 'idempotency-answer', 32), randomBytes, 0),
-    timers: backgroundTimers,
-    sendAttempt,
-    // Not the signal that ends the loops: a request that is still open needs its URL checked.
-    checkUrl: (url) => checkWebhookUrl(url, resolve, new AbortController().signal),
-    limiter,
-    publicUrl,
-    service: serviceFacts(options),
-    trustedProxies: config.trustedProxies,
-    billing: config.billing,
-    serveOther: otherPaths(options, publicUrl),
-    nodes,
-    positions: openPositions(
-      aesGcmEncryption(deriveKey(secret, 'feed-position', 32), randomPool(randomBytes), 0),
-    ),
-    freeMemory: options.freeMemory,
-    flags: {
-      limiter: config.restRate ? memoryLimiter(clock) : unlimited,
-      ticketKey: deriveKey(secret, 'flag-ticket', 32),
-      usage: usageSink(store, clock),
-    },
-    observe: (observation) => metrics.http(observation),
-    onError: (error, requestId) => {
-      if (isDiskFull(error)) faultsOf('store.failing')(error);
-      log.event('request.failed', { request: requestId ?? null }, error);
-    },
+    onStoreFault: (event, error) => faultsOf(event)(error),
+    onRequestFailed: (error, requestId) => log.event('request.failed', { request: requestId ?? null }, error),
   });
-  const sweep = every({
-    ms: SWEEP_EVERY,
-    task: async () => {
-      await sweepAnswers({ store, clock });
-      await sweepChallenges({ store, clock });
-    },
-    onError: faultsOf('store.failing'),
-  });
-  const loops = [
-    startSweeper({
-      store,
-      clock,
-      signal,
-      onSwept: (records) => metrics.swept(records),
-      onError: faultsOf('sweeper.failing'),
-    }),
-    startUpkeep({
-      store,
-      clock,
-      signal,
-      keepLog: KEEP_LOG_MS,
-      keepAudit: config.auditDays * 86_400_000,
-      onError: faultsOf('store.failing'),
-    }),
-    startDeletions({
-      store,
-      clock,
-      signal,
-      onError: faultsOf('store.failing'),
-    }),
-    runWebhookLoops({
-      store,
-      clock,
-      newId: deps.newId,
-      random: Math.random,
-      encryption,
-      sendAttempt,
-      schedule: config.webhookSchedule,
-      mailer,
-      signal,
-      observe: metrics.webhooks,
-      onNotice: (mail) => log.event('webhook.disabled', { mail }),
-      onFault: (loop, error) => faultsOf(`${loop}.failing`)(error),
-    }),
-  ];
+  const { app } = work;
   return {
     app,
     webhookOldestDue: () => oldestDueSeconds(store, clock()),
-    quiesce: () => ending.abort(),
+    quiesce: () => work.quiesce(),
     async stop() {
-      ending.abort();
-      await Promise.all([...loops, sweep.stop()]);
+      await work.stop();
       await Promise.all([outbox?.stop(), invitations?.stop(), outbound.stop()]);
     },
   };

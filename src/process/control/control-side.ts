@@ -24,8 +24,8 @@ import { openStoreOnceThere } from '../start-checks.ts';
 import { type AutomaticRollover, startAutomaticRollover } from '../zone-keys/automatic-rollover.ts';
 import { COOKIE_KEY, controlSecrets, TICKET_KEY, type ZoneKeys } from '../zone-keys/control-secrets.ts';
 import { openZoneKeys, refuseSecret } from '../zone-keys/open.ts';
-import type { ControlFeed } from './control-feed.ts';
 import { type ControlRoleOptions, openControlRole } from './control-role.ts';
+import type { ControlFeed } from './feed-work.ts';
 
 export interface ControlSide {
   /** Not listening yet. */
