@@ -24,7 +24,7 @@ import { minted, namespaceUpserted, upserted } from '../../test/support/view/vie
 import { describeView, type ViewFixture } from '../../test/support/view/view-suite.ts';
 import type { ChangeBody } from '../protocol/change.ts';
 import { createFreshness, type FreshnessCounters } from './freshness.ts';
-import { generationPath } from './lmdb/view-directory.ts';
+import { generationPath, readState } from './lmdb/view-directory.ts';
 import { openLmdbReader } from './reader.ts';
 import { type DiscardReason, openLmdbWriter } from './writer.ts';
 
@@ -87,7 +87,7 @@ describe('a view that is replaced', () => {
     const watched: FreshnessCounters = {
       ...freshness,
       setGeneration(generation) {
-        order.push(`generation ${generation}`);
+        order.push(`generation ${generation}, on disk ${readState(path)?.generation}`);
         freshness.setGeneration(generation);
       },
       bumpAll() {
@@ -98,7 +98,7 @@ describe('a view that is replaced', () => {
     const writer = openLmdbWriter({ path, freshness: watched, wipeAfterMs: 0 });
     order.length = 0;
     await replace(writer);
-    assert.deepEqual(order, ['generation 2', 'bump at 2']);
+    assert.deepEqual(order, ['generation 2, on disk 2', 'bump at 2']);
     await writer.close();
   });
 

@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, beforeEach, describe, mock, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import {
+  type ReaderThread,
+  STEPS,
+  startReaderThread,
+} from '../../../test/support/dns/query/reader-thread.ts';
+import { START } from '../../../test/support/dns/query/signed-node.ts';
+import { createFakeSource, type FakeSource } from '../../../test/support/feed/fake-source.ts';
+import {
+  deleted,
+  minted,
+  namespaceDeleted,
+  namespaceUpserted,
+  revoked,
+  upserted,
+} from '../../../test/support/view/view-changes.ts';
+import { type Follower, startFollower } from '../../feed/follower/follower.ts';
+import type { ChangeBody } from '../../protocol/change.ts';
+import { spellQueryToken } from '../../protocol/query/query-token.ts';
+import { createFreshness } from '../../view/freshness.ts';
+import { type LmdbViewWriter, openLmdbWriter } from '../../view/writer.ts';
+
+/** Words of the freshness memory from here on are counters of names. */
+const FIRST_NAME = 16;
+const NEVER_MS = 600_000;
+const [NODATA, REFUSED] = ['0', '5'];
+
+/** What a test has for itself: a namespace with a record and a token. */
+interface Own {
+  readonly namespace: string;
+  readonly key: string;
+  readonly token: string;
+}
+
+const textOf = (own: Own, text: string): ChangeBody => upserted(own.key, text, { encoding: 'plain' });
+
+/** Each change of a namespace, whether that is open, and what is answered once the change is announced. */
+const CHANGES: readonly (readonly [
+  what: string,
+  isOpen: boolean,
+  after: string | RegExp,
+  change: (own: Own) => readonly ChangeBody[],
+])[] = [
+  ['a record is replaced', true, /new/, (own) => [textOf(own, 'new')]],
+  ['a record is deleted', true, NODATA, ({ key }) => [deleted(key)]],
+  ['a private record is replaced', false, /new/, (own) => [textOf(own, 'new')]],
+  ['a namespace is closed to strangers', true, REFUSED, (own) => [namespaceUpserted(own.namespace, false)]],
+  ['a namespace is suspended', false, REFUSED, (own) => [namespaceUpserted(own.namespace, false, true)]],
+  ['a token is revoked', false, REFUSED, ({ namespace, token }) => [revoked(namespace, token)]],
+  ['a namespace is deleted', false, REFUSED, (own) => [deleted(own.key), namespaceDeleted(own.namespace)]],
+];
+
+function matches(answer: string, expected: string | RegExp): boolean {
+  return typeof expected === 'string' ? answer === expected : expected.test(answer);
+}
+
+describe('an answer of another thread, while the view changes', () => {
+  let directory: string;
+  let source: FakeSource;
+  let writer: LmdbViewWriter;
+  let follower: Follower;
+  let thread: ReaderThread;
+  let now = START;
+  /** Called before each step of the thread that writes: its commit, and each word of the freshness memory. */
+  let between = (_word: number): void => {};
+
+  before(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'order-threads-'));
+    source = createFakeSource();
+    source.write(namespaceUpserted('first'));
+    const freshness = createFreshness();
+    const path = join(directory, 'view');
+    writer = openLmdbWriter({ path, freshness, wipeAfterMs: 0 });
+    follower = startFollower({
+      source,
+      view: {
+        ...writer,
+        async apply(changes, cursor) {
+          between(0);
+          await writer.apply(changes, cursor);
+          between(0);
+        },
+      },
+      clock: () => now,
+      pollMs: NEVER_MS,
+      onApplied(changes) {
+        for (const change of changes) freshness.bumpFor(change);
+      },
+    });
+    await follower.ready;
+    for (const step of ['add', 'store'] as const) {
+      const real = Atomics[step];
+      mock.method(Atomics, step, (words: Int32Array, index: number, value: number) => {
+        if (words.buffer === freshness.buffer) between(index);
+        return real(words, index, value);
+      });
+    }
+    thread = await startReaderThread(path, freshness.buffer);
+  });
+  after(async () => {
+    mock.restoreAll();
+    await thread.close();
+    await follower.stop();
+    await writer.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  beforeEach(() => {
+    between = () => {};
+  });
+
+  let owners = 0;
+
+  /** @returns the namespace of a test, and the question for its record, which was answered once */
+  async function prepare(isOpen: boolean): Promise<{ readonly own: Own; readonly name: string }> {
+    const namespace = `n${++owners}`;
+    const token = spellQueryToken(Buffer.alloc(32, namespace));
+    const own = { namespace, token, key: `a.${namespace}.v1` };
+    await write([
+      namespaceUpserted(namespace, isOpen),
+      minted(namespace, token, START + 1e9),
+      textOf(own, 'old'),
+    ]);
+    const name = `get.${isOpen ? '' : `auth-${token}.`}${own.key}.uqrp.net`;
+    assert.match(thread.ask(name), /old/);
+    return { own, name };
+  }
+
+  /** Writes to the log, and waits until the change is announced. */
+  async function write(change: readonly ChangeBody[]): Promise<void> {
+    source.write(...change);
+    await settled();
+  }
+
+  async function settled(): Promise<void> {
+    const { head } = await source.bounds();
+    while (writer.cursor() !== head || follower.state() !== 'following') await nextTurn();
+    // The announcement follows the commit in the same turn.
+    await nextTurn();
+  }
+
+  for (const [what, isOpen, expected, change] of CHANGES) {
+    test(`is true once it is announced that ${what}, whatever was asked between the steps of the writer`, async () => {
+      const { own, name } = await prepare(isOpen);
+      let asked = 0;
+      between = () => {
+        asked++;
+        const answer = thread.ask(name);
+        assert.ok(/old/.test(answer) || matches(answer, expected), answer);
+      };
+      await write(change(own));
+      between = () => {};
+      // Before and after the commit, and before each of two counters.
+      assert.ok(asked >= 4, `${asked} questions in between`);
+      for (const _ of [1, 2, 3]) assert.ok(matches(thread.ask(name), expected), thread.ask(name));
+    });
+
+    for (const step of STEPS) {
+      if (step === 'token' && isOpen) continue;
+      test(`is void when ${what} after the thread has read: ${step}`, async () => {
+        const { own, name } = await prepare(isOpen);
+        assert.equal(thread.askUntil(name, step), true);
+        await write(change(own));
+        const late = thread.goOn();
+        assert.ok(/old/.test(late) || matches(late, expected), late);
+        for (const _ of [1, 2, 3]) assert.ok(matches(thread.ask(name), expected), thread.ask(name));
+      });
+    }
+  }
+
+  test('is true once another view serves, whatever was asked between the steps of its replacement', async () => {
+    const { own, name } = await prepare(true);
+    let asked = 0;
+    between = (word) => {
+      // Most of the 70,000 counters are of names that nobody asks for.
+      if (++asked <= 8 || word < FIRST_NAME) thread.ask(name);
+    };
+    // The log no longer reaches back to the view. Later than the last comparison of the two.
+    now += 2000;
+    source.announcing = false;
+    source.write(textOf(own, 'new'));
+    const { head } = await source.bounds();
+    source.prune(head);
+    for (const told of source.listeners) told(head);
+    await settled();
+    between = () => {};
+    assert.ok(asked > 8);
+    for (const _ of [1, 2, 3]) assert.match(thread.ask(name), /bmV3/);
+  });
+});
