@@ -22,7 +22,7 @@ const SHORT_LIFE = 1;
 /** Values that a key may have: one after an answered write, more while an answer is outstanding. Null: no record. */
 type Possible = ReadonlySet<string | null>;
 
-interface Ledger {
+export interface Ledger {
   readonly possible: Map<string, Possible>;
   /** Records that expire, with the time after which no answer may hold them. */
   readonly short: Map<string, number>;
@@ -48,18 +48,16 @@ export async function killRepeatedly(
 ): Promise<KillReport> {
   const rng = seededRng(seed);
   const dir = mkdtempSync(join(tmpdir(), 'uqrp-kill-'));
-  const ledger: Ledger = { possible: new Map(), short: new Map(), writes: 0, afterWrite: () => {} };
+  const ledger = newLedger();
   let checked = 0;
   try {
     let server = await startUqrp({ UQRP_WORKERS: '1' }, dir);
-    let customer = account(server, 'crash@example.net');
-    await customer.call('POST', '/namespaces', { namespace: { name: NAMESPACE } });
-    server.cli(['namespace', 'public-read', NAMESPACE, 'on']);
+    let customer = await ledgerCustomer(server);
     for (let round = 0; round < kills; round++) {
       await writeUntilKilled(server, customer, ledger, rng, round);
       server = await startUqrp({ UQRP_WORKERS: '1' }, dir);
       customer = customer.at(`http://127.0.0.1:${server.ports.http}/api/v1`);
-      checked += await compare(server, customer, ledger);
+      checked += await compareWithLedger(server, customer, ledger);
       afterKill(round + 1);
     }
     await server.stop();
@@ -67,6 +65,31 @@ export async function killRepeatedly(
     rmSync(dir, { recursive: true, force: true });
   }
   return { kills, acknowledged: ledger.writes, checked };
+}
+
+export function newLedger(): Ledger {
+  return { possible: new Map(), short: new Map(), writes: 0, afterWrite: () => {} };
+}
+
+/** The customer whose records the ledger knows, on a new server. */
+export async function ledgerCustomer(server: Uqrp): Promise<Account> {
+  const customer = account(server, 'crash@example.net');
+  await customer.call('POST', '/namespaces', { namespace: { name: NAMESPACE } });
+  server.cli(['namespace', 'public-read', NAMESPACE, 'on']);
+  return customer;
+}
+
+/** Writes from several writers until the server is gone. */
+export async function writeToLedger(
+  customer: Account,
+  ledger: Ledger,
+  rng: Rng,
+  round: number,
+): Promise<void> {
+  const writers = Array.from({ length: WRITERS }, (_, w) =>
+    writeOn(customer, ledger, seededRng(rng(2 ** 31)), w, round),
+  );
+  await Promise.all(writers);
 }
 
 async function writeUntilKilled(
@@ -83,10 +106,7 @@ async function writeUntilKilled(
   ledger.afterWrite = () => {
     timer ??= setTimeout(() => server.child.kill('SIGKILL'), delay);
   };
-  const writers = Array.from({ length: WRITERS }, (_, w) =>
-    writeOn(customer, ledger, seededRng(rng(2 ** 31)), w, round),
-  );
-  await Promise.all(writers);
+  await writeToLedger(customer, ledger, rng, round);
   await gone;
   clearTimeout(timer);
 }
@@ -152,7 +172,12 @@ async function settle(
   for (const key of keys) ledger.possible.set(key, new Set([value]));
 }
 
-async function compare(server: Uqrp, customer: Account, ledger: Ledger): Promise<number> {
+/** @returns names that were compared. @throws at the first that is lost or wrong */
+export async function compareWithLedger(
+  server: Uqrp,
+  customer: Pick<Account, 'call'>,
+  ledger: Ledger,
+): Promise<number> {
   const { status, body } = await customer.call('GET', `/records?namespace=${NAMESPACE}`);
   assert.equal(status, 200);
   const stored = new Map((body as { key: string; data: string }[]).map(({ key, data }) => [key, data]));
