@@ -8,9 +8,9 @@ export const MENDED_FAULTS = {
   /** Backoff of up to ten seconds that no wake-up ended. */
   'sleep-through-wake-ups': { first: 101, seeds: 100, finds: /^not at rest/ },
   /** A rebuild emptied the view that served. */
-  'clear-while-serving': { first: 1, seeds: 50, finds: /refuses an existing name/ },
+  'clear-while-serving': { first: 71, seeds: 50, finds: /refuses an existing name/ },
   /** A restored backup was the same log to everybody. */
-  'same-epoch-after-restore': { first: 1, seeds: 50, finds: /^not at rest/ },
+  'same-epoch-after-restore': { first: 101, seeds: 50, finds: /^not at rest/ },
   /** A batch of usage that came again was added again. */
   'usage-added-twice': { first: 41, seeds: 20, finds: /^usage: \d+ answers were counted of/ },
   /** The publisher appended without naming the last message that it expects. */

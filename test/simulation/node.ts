@@ -1,28 +1,43 @@
 import { type NodeAccounting, openNodeAccounting } from '../../src/dns/accounting/node-accounting.ts';
-import { encodeHandover } from '../../src/dns/accounting/recorder.ts';
 import { usageSpool } from '../../src/dns/accounting/spool.ts';
-import type { Account } from '../../src/dns/accounting/tag.ts';
-import { type Follower, startFollower } from '../../src/feed/follower/follower.ts';
+import type { Follower } from '../../src/feed/follower/follower.ts';
 import { busUsageSink } from '../../src/feed/nodes/meter.ts';
-import type { ViewSource } from '../../src/feed/ports/change-source.ts';
 import type { FeedRefusal } from '../../src/feed/ports/refusal.ts';
 import type { ViewWriter } from '../../src/feed/ports/view-writer.ts';
 import { openBusSource } from '../../src/feed/receive/bus-source.ts';
 import { createSnapshotReader, snapshotSource } from '../../src/feed/snapshots/snapshot-reader.ts';
+import { followView } from '../../src/process/edge/followed-view.ts';
+import type { ChangeBody } from '../../src/protocol/change.ts';
 import { memorySnapshotFiles } from '../support/feed/snapshots/memory-files.ts';
 import { FORMAT } from '../support/feed/snapshots/snapshot-world.ts';
 import { createMemoryView, type MemoryView } from '../support/view/memory-view.ts';
 import type { Common, ProcessPorts } from './common.ts';
 import { emptyView } from './disk.ts';
+import { type AskedProcess, createAsking } from './edge/asking.ts';
+import type { Names } from './edge/names.ts';
+import type { Observe } from './edge/observation.ts';
+import { shareView } from './edge/shared-view.ts';
+import { openEdgeWorkers } from './edge/workers.ts';
+import { zoneKeys } from './edge/zone-keys.ts';
 import type { NodeSecrets } from './feed-secrets.ts';
 import { clearingView, type MendedFault, sleepySource } from './mended-faults.ts';
 import { plainUsageSink } from './plain-meter.ts';
 import { type Machine, whileAlive } from './process.ts';
+import type { Random } from './random.ts';
 import { nodeKeyring, nodeRpc } from './whole-secrets.ts';
 
 export interface NodeOptions extends Common {
   readonly machine: Machine;
   readonly fault: MendedFault | null;
+  /** What is asked. */
+  readonly names: Names;
+  /** Of those who ask. */
+  readonly askers: Random;
+  readonly observe: Observe;
+  /** An answer counts as usage of a namespace; `isSure` false: perhaps. */
+  readonly metered: (node: string, namespaceId: string, isSure: boolean) => void;
+  /** What must not be: the simulation ends with it. */
+  readonly wrong: (error: unknown) => void;
 }
 
 /** A machine with a process that can be killed and started again. */
@@ -35,8 +50,8 @@ export interface SimulatedNode {
   isRunning(): boolean;
   start(): void;
   kill(): void;
-  /** Private answers that it gave now. False: nobody counts them, because it is not running. */
-  answer(namespaceId: string, answers: number): boolean;
+  /** Some questions come, within the next milliseconds. */
+  isAsked(): void;
   /** Its view's files are removed. */
   loseView(): void;
 }
@@ -44,7 +59,7 @@ export interface SimulatedNode {
 interface Running {
   readonly view: MemoryView;
   readonly follower: Follower;
-  accounting: NodeAccounting | null;
+  readonly asked: AskedProcess;
 }
 
 export function createNode(options: NodeOptions): SimulatedNode {
@@ -52,6 +67,12 @@ export function createNode(options: NodeOptions): SimulatedNode {
   const { name, disk } = machine;
   let running: Running | null = null;
   let boots = 0;
+  const asking = createAsking({
+    ...options,
+    node: name,
+    random: options.askers,
+    metered: (namespaceId, isSure) => options.metered(name, namespaceId, isSure),
+  });
 
   function start(): Running {
     const ports = machine.boot();
@@ -80,17 +101,22 @@ export function createNode(options: NodeOptions): SimulatedNode {
       onRefused,
       onDownloaded: () => counters.count('snapshot downloaded'),
     });
-    const followed: ViewSource =
-      fault === 'sleep-through-wake-ups' ? sleepySource(withFiles, () => scheduler.now()) : withFiles;
     const written: ViewWriter = fault === 'clear-while-serving' ? clearingView(view) : view;
-    const follower = startFollower({
-      source: followed,
-      view: whileAlive(
-        onDisk(written, ports, () => counters.count('snapshot adopted')),
-        process,
-      ),
+    const shared = shareView(view);
+    const hooks: CommitHooks = {
+      writing: (changes, ms) => asking.writing(asked, changes, ms),
+      committing: () => asking.committing(asked),
+      committed: () => asking.committed(asked),
+      replaced: () => shared.freshness.bumpAll(),
+      adopted: () => counters.count('snapshot adopted'),
+    };
+    const followed = followView({
+      source: fault === 'sleep-through-wake-ups' ? sleepySource(withFiles, () => scheduler.now()) : withFiles,
+      view: whileAlive(onDisk(written, ports, hooks), process),
+      freshness: shared.freshness,
       clock,
       timers: process,
+      onApplied: () => asking.announced(asked),
       onState: (state) => {
         counters.count(`follower ${state}`);
         trace(`${name} is ${state}`);
@@ -100,8 +126,37 @@ export function createNode(options: NodeOptions): SimulatedNode {
         trace(`${name} fails: ${reason}, ${String(error)}`);
       },
     });
+    const follower = followed.follower!;
     follower.ready.catch(() => {});
-    const started: Running = { view, follower, accounting: null };
+    let accounting: NodeAccounting | null = null;
+    const workers = openEdgeWorkers({
+      node: name,
+      count: 2,
+      shared,
+      keys: zoneKeys(),
+      clock,
+      timers: process,
+      counters,
+      counted: (buffer) => accounting?.take(buffer),
+    });
+    const asked: AskedProcess = {
+      timers: process,
+      workers,
+      shared,
+      view,
+      clock,
+      claim: () =>
+        accounting === null || !follower.hasView()
+          ? null
+          : {
+              cursor: view.cursor(),
+              epoch: view.epoch(),
+              heardAt: source.heardAt(),
+              currentAt: follower.currentAt(),
+              isStale: follower.isStale(),
+              clock: clock(),
+            },
+    };
     const usage = options.isWhole ? busUsageSink(rpc) : plainUsageSink(bus);
     void openNodeAccounting({
       node: name,
@@ -115,10 +170,10 @@ export function createNode(options: NodeOptions): SimulatedNode {
       clock,
       onFailing: (part) => counters.count(`accounting fault ${part}`),
       timers: process,
-    }).then((accounting) => {
-      started.accounting = accounting;
+    }).then((opened) => {
+      accounting = opened;
     });
-    return started;
+    return { view, follower, asked };
   }
 
   const node: SimulatedNode = {
@@ -136,30 +191,46 @@ export function createNode(options: NodeOptions): SimulatedNode {
       machine.kill();
       running = null;
     },
-    answer(namespaceId, answers) {
-      if (running?.accounting == null || machine.isPaused()) return false;
-      running.accounting.take(handover(scheduler.now(), namespaceId, answers));
-      return true;
+    isAsked() {
+      if (running !== null && !machine.isPaused()) asking.some(running.asked);
     },
     loseView: () => running?.view.lose(),
   };
   return node;
 }
 
+/** What others do around a commit. */
+interface CommitHooks {
+  writing(changes: readonly ChangeBody[], ms: number): void;
+  committing(): void;
+  committed(): void;
+  /** As the writer over files does when another view serves. */
+  replaced(): void;
+  adopted(): void;
+}
+
 /** Writes take time, in which the process may die, and fail while the disk is full. */
-function onDisk(view: ViewWriter, { timers, disk, chance }: ProcessPorts, onAdopted: () => void): ViewWriter {
-  const write = (run: () => Promise<void>): Promise<void> =>
+function onDisk(view: ViewWriter, { timers, disk, chance }: ProcessPorts, hooks: CommitHooks): ViewWriter {
+  const write = (run: () => Promise<void>, changes: readonly ChangeBody[] = []): Promise<void> =>
     new Promise((resolve, reject) => {
-      timers.after(1 + Math.floor(chance() * 4), () => {
+      const ms = 1 + Math.floor(chance() * 4);
+      if (changes.length > 0) hooks.writing(changes, ms);
+      timers.after(ms, () => {
         if (disk.isFull) reject(Object.assign(new Error('no space left'), { code: 'ENOSPC' }));
         else resolve(run());
       });
     });
+  const commit = (changes: readonly ChangeBody[], run: () => Promise<void>): Promise<void> =>
+    write(async () => {
+      hooks.committing();
+      await run();
+      hooks.committed();
+    }, changes);
   return {
     cursor: () => view.cursor(),
     epoch: () => view.epoch(),
     isLost: () => view.isLost(),
-    apply: (changes, cursor) => write(() => view.apply(changes, cursor)),
+    apply: (changes, cursor) => commit(changes, () => view.apply(changes, cursor)),
     async rebuild() {
       const rebuild = await view.rebuild();
       return {
@@ -167,33 +238,17 @@ function onDisk(view: ViewWriter, { timers, disk, chance }: ProcessPorts, onAdop
         adopt: (file, has) =>
           write(async () => {
             await rebuild.adopt(file, has);
-            onAdopted();
+            hooks.adopted();
           }),
         apply: (changes, cursor) => write(() => rebuild.apply(changes, cursor)),
-        finish: (changes, cursor, epoch) => write(() => rebuild.finish(changes, cursor, epoch)),
+        finish: (changes, cursor, epoch) =>
+          commit(changes, async () => {
+            await rebuild.finish(changes, cursor, epoch);
+            hooks.replaced();
+          }),
         discard: () => rebuild.discard(),
       };
     },
     close: () => view.close(),
   };
-}
-
-function handover(since: number, namespaceId: string, answers: number): ArrayBuffer {
-  const account: Account = {
-    namespaceId,
-    isSomebody: true,
-    answers,
-    rows: 0,
-    tokenless: 0,
-    dropped: 0,
-    isListed: true,
-    place: 0,
-  };
-  const rows = {
-    tags: [],
-    times: new Float64Array(),
-    transports: new Uint8Array(),
-    durations: new Uint16Array(),
-  };
-  return encodeHandover({ since, accounts: [account], ...rows, rows: 0 });
 }

@@ -16,4 +16,8 @@ export const REACHED: readonly string[] = [
   'snapshot made',
   'snapshot adopted',
   'keys delivered',
+  'answer with a record',
+  'packet cache hit',
+  'question over a commit',
+  'question repeated over TCP',
 ];

@@ -3,7 +3,7 @@ import { HARMS, type Harm } from './harms.ts';
 import { difference, InvariantError } from './invariants.ts';
 import type { MendedFault } from './mended-faults.ts';
 import { createRandom } from './random.ts';
-import { createWorkload, NAMESPACE_IDS } from './workload.ts';
+import { createWorkload } from './workload.ts';
 import { createWorld, type World } from './world.ts';
 
 export interface SimulationOptions {
@@ -42,7 +42,7 @@ export async function simulate({
 async function storm(world: World, seed: number, counters: Counters): Promise<void> {
   const { random, scheduler, database, nodes, controls, usage } = world;
   const customers = createRandom(seed, 7);
-  const workload = createWorkload(database, customers);
+  const workload = createWorkload(database, customers, () => scheduler.now());
   const ends = new Map<string, () => void>();
   for (const control of controls) control.start();
   for (const node of nodes) node.start();
@@ -54,11 +54,7 @@ async function storm(world: World, seed: number, counters: Counters): Promise<vo
     if (customers.chance(0.02)) workload.writeMany();
     for (const node of nodes) {
       if (node.machine.disk.isFull) usage.diskWasFull(node.name);
-      const namespaceId = customers.pick(NAMESPACE_IDS);
-      const answers = customers.between(1, 5);
-      if (customers.chance(0.3) && node.answer(namespaceId, answers)) {
-        usage.answered(node.name, namespaceId, answers);
-      }
+      node.isAsked();
     }
     if (random.chance(0.25)) begin(world, ends, counters);
     if (random.chance(0.2)) heal(world, ends);

@@ -4,7 +4,8 @@ import type { Scheduler } from './scheduler.ts';
 
 /** Every answer that a node counted, and how many of them a killed process may have lost. */
 export interface UsageLedger {
-  answered(node: string, namespaceId: string, answers: number): void;
+  /** One answer. @param isSure false: it may count, because it came while that changed */
+  answered(node: string, namespaceId: string, isSure: boolean): void;
   /** Its machine may have lost power. */
   killed(node: string): void;
   /** The node could not write its spool until now. */
@@ -20,24 +21,26 @@ const SPOOLED_WITHIN_MS = 7_000;
 
 export function createUsageLedger(scheduler: Scheduler, database: Database): UsageLedger {
   const given = new Map<string, number>();
-  const recent = new Map<string, { readonly at: number; readonly answers: number }[]>();
+  /** When a node gave its answers. */
+  const recent = new Map<string, number[]>();
   const unspooledSince = new Map<string, number>();
   let total = 0;
   let forgiven = 0;
 
   return {
-    answered(node, namespaceId, answers) {
-      total += answers;
-      given.set(namespaceId, (given.get(namespaceId) ?? 0) + answers);
+    answered(node, namespaceId, isSure) {
+      given.set(namespaceId, (given.get(namespaceId) ?? 0) + 1);
+      if (!isSure) return;
+      total++;
       const list = recent.get(node) ?? [];
       recent.set(node, list);
-      list.push({ at: scheduler.now(), answers });
+      list.push(scheduler.now());
     },
     killed(node) {
       const now = scheduler.now() - SPOOLED_WITHIN_MS;
       const since = Math.min(unspooledSince.get(node) ?? Number.POSITIVE_INFINITY, now);
       unspooledSince.delete(node);
-      for (const { at, answers } of recent.get(node) ?? []) if (at >= since) forgiven += answers;
+      for (const at of recent.get(node) ?? []) if (at >= since) forgiven++;
       recent.set(node, []);
     },
     diskWasFull(node) {

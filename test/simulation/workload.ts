@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { ChangeBody } from '../../src/protocol/change.ts';
+import { queryTokenDigest, spellQueryToken } from '../../src/protocol/query/query-token.ts';
 import type { Database } from './database.ts';
+import type { Names } from './edge/names.ts';
 import type { Random } from './random.ts';
 
 /** What customers do, by the seed. Names, keys and tokens are few, so that changes meet. */
@@ -20,26 +22,39 @@ export function namespaceId(name: string): string {
   return `00000000-0000-4000-8000-${Buffer.from(name.padEnd(6, '0').slice(0, 6)).toString('hex')}`;
 }
 
-export const NAMESPACE_IDS: readonly string[] = NAMESPACES.map(namespaceId);
+const tokens: ReadonlyMap<string, readonly string[]> = new Map(
+  NAMESPACES.map((name) => {
+    const seeds = Array.from({ length: TOKENS }, (_, i) => `${name} ${i + 1}`);
+    return [name, seeds.map((seed) => spellQueryToken(createHash('sha256').update(seed).digest()))];
+  }),
+);
 
-export function createWorkload(database: Database, random: Random): Workload {
+export const NAMES: Names = {
+  namespaces: NAMESPACES,
+  keysOf: (name) => (tokens.has(name) ? [...recordKeys(name)] : []),
+  tokensOf: (name) => tokens.get(name) ?? [],
+};
+
+function* recordKeys(name: string): Generator<string> {
+  for (let key = 0; key < KEYS; key++) yield `k${key}.doc.${name}.v1`;
+}
+
+/** @param now milliseconds since the epoch */
+export function createWorkload(database: Database, random: Random, now: () => number): Workload {
   let payloads = 0;
   const isThere = (id: string): boolean => database.history().last(id) === 'there';
 
   function namespace(name: string): ChangeBody {
     const id = namespaceId(name);
-    const flags = { publicRead: false, suspended: false, recordsCount: 0, createdAt: 0, updatedAt: 0 };
+    const publicRead = random.chance(0.2);
+    const flags = { publicRead, suspended: false, recordsCount: 0, createdAt: 0, updatedAt: 0 };
     return { type: 'namespace.upserted', namespace: name, id, ...flags };
-  }
-
-  function* records(name: string): Generator<string> {
-    for (let key = 0; key < KEYS; key++) yield `k${key}.doc.${name}.v1`;
   }
 
   /** As the store does it: reads end first, then records go, then the namespace. */
   function deleteNamespace(name: string): ChangeBody[] {
     const id = namespaceId(name);
-    const there = [...records(name)].filter((key) => database.history().last(`record ${key}`) !== null);
+    const there = [...recordKeys(name)].filter((key) => database.history().last(`record ${key}`) !== null);
     return [
       { type: 'namespace.closing', namespace: name, id },
       ...there.map((key): ChangeBody => ({ type: 'record.deleted', key, namespace: name })),
@@ -47,12 +62,21 @@ export function createWorkload(database: Database, random: Random): Workload {
     ];
   }
 
+  /** Nobody deletes what has expired here: nodes must know by themselves. */
+  function soonOr<T>(never: T, chance: number): number | T {
+    return random.chance(chance) ? now() + random.between(500, 10_000) : never;
+  }
+
   function upsert(name: string): ChangeBody {
-    const key = random.pick([...records(name)]);
-    const data = Buffer.from(`payload ${++payloads}`).toString('base64');
+    const key = random.pick([...recordKeys(name)]);
+    // Some are longer than a reply over UDP.
+    const text = `payload ${++payloads} `.padEnd(random.chance(0.1) ? 1_500 : 0, 'x');
+    const data = Buffer.from(text).toString('base64');
     const labels = { namespace: name, resource: 'doc', version: 'v1' };
-    const rest = { contentType: 'text/plain', ttlSeconds: 300, expiresAt: null };
-    return { type: 'record.upserted', key, ...labels, data, ...rest };
+    const contentType = random.pick(['text/plain', 'application/json', 'image/png']);
+    const rest = { contentType, ttlSeconds: random.pick([5, 300, 86_400]), expiresAt: soonOr(null, 0.2) };
+    const encoding = random.chance(0.3) ? ({ encoding: 'plain' } as const) : {};
+    return { type: 'record.upserted', key, ...labels, data, ...rest, ...encoding };
   }
 
   function any(): ChangeBody[] {
@@ -60,18 +84,17 @@ export function createWorkload(database: Database, random: Random): Workload {
     if (!isThere(`namespace ${name}`)) return [namespace(name)];
     const kind = random.next();
     if (kind < 0.03) return deleteNamespace(name);
+    if (kind < 0.08) return [namespace(name)];
     if (kind < 0.5) return [upsert(name)];
     if (kind < 0.65) {
-      const there = [...records(name)].filter((key) => database.history().last(`record ${key}`) !== null);
+      const there = [...recordKeys(name)].filter((key) => database.history().last(`record ${key}`) !== null);
       return there.length === 0
         ? [upsert(name)]
         : [{ type: 'record.deleted', key: random.pick(there), namespace: name }];
     }
-    const digest = createHash('sha256')
-      .update(`${name} ${random.between(1, TOKENS)}`)
-      .digest('hex');
+    const digest = queryTokenDigest(random.pick(NAMES.tokensOf(name)));
     if (isThere(`token ${digest}`)) return [{ type: 'token.revoked', namespace: name, digest }];
-    return [{ type: 'token.minted', namespace: name, digest, expiresAt: EXPIRES_AT }];
+    return [{ type: 'token.minted', namespace: name, digest, expiresAt: soonOr(EXPIRES_AT, 0.2) }];
   }
 
   return {

@@ -17,6 +17,7 @@ import { createMachine, type Machine } from './process.ts';
 import { createRandom, type Random } from './random.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
 import { createUsageLedger, type UsageLedger } from './usage-ledger.ts';
+import { NAMES } from './workload.ts';
 
 export interface WorldOptions {
   readonly seed: number;
@@ -64,7 +65,7 @@ const NODES = ['n1', 'n2', 'n3'];
 export const CONTROLS: readonly string[] = ['a', 'b'];
 
 export function createWorld({ seed, counters, fault = null, trace = () => {} }: WorldOptions): World {
-  const streams = { network: 1, faults: 2, keys: 3, disk: 4, database: 5, machines: 100 };
+  const streams = { network: 1, faults: 2, keys: 3, disk: 4, database: 5, askers: 8, machines: 100 };
   const randomOf = (stream: number): Random => createRandom(seed, stream);
   const random = randomOf(streams.faults);
   // Near the end of an hour for some seeds, so that keys change meanwhile.
@@ -115,11 +116,24 @@ export function createWorld({ seed, counters, fault = null, trace = () => {} }: 
       copyView: name === SNAPSHOTS ? copyView : null,
     }),
   );
+  const askers = randomOf(streams.askers);
+  let failure: unknown = null;
+  const usage = createUsageLedger(scheduler, database);
   const nodes: readonly SimulatedNode[] = NODES.map((name) =>
-    createNode({ ...common, machine: machine(name), fault }),
+    createNode({
+      ...common,
+      machine: machine(name),
+      fault,
+      names: NAMES,
+      askers,
+      observe() {},
+      metered: usage.answered,
+      wrong: (error) => {
+        failure ??= error;
+      },
+    }),
   );
   const witnesses = new Map<string, Witness>(NODES.map((name) => [name, createWitness(name, database)]));
-  const usage = createUsageLedger(scheduler, database);
   let pause = 0;
   function killAll(): void {
     for (const node of nodes) {
@@ -142,6 +156,7 @@ export function createWorld({ seed, counters, fault = null, trace = () => {} }: 
     mayHaveGaps: false,
     mayOverlap: false,
     look() {
+      if (failure !== null) throw failure;
       // With this fault the log changes under every view: what they are at rest decides.
       if (fault === 'same-epoch-after-restore') return;
       for (const node of nodes) {

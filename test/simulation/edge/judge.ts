@@ -1,0 +1,52 @@
+/** What a node may answer by a view: the rules of docs/PROTOCOL.md, written once more and shared with nothing of the product. */
+import { createHash } from 'node:crypto';
+import type { HostedView } from '../../../src/view/view.ts';
+import type { AskedName, DecodedAnswer } from './observation.ts';
+
+/** What the answer must be. */
+export interface Verdict {
+  readonly rcode: 'NOERROR' | 'REFUSED';
+  readonly envelope: string | null;
+  /** Seconds; the answer's is at most this. */
+  readonly ttlMax: number;
+  /** Whose usage it counts as; null: nobody's. */
+  readonly metered: string | null;
+  /** By the node's clock: then the answer ends without any change. */
+  readonly until: number;
+}
+
+const FOREVER = Number.POSITIVE_INFINITY;
+
+const REFUSED: Verdict = { rcode: 'REFUSED', envelope: null, ttlMax: 0, metered: null, until: FOREVER };
+const EMPTY: Verdict = { rcode: 'NOERROR', envelope: null, ttlMax: 0, metered: null, until: FOREVER };
+
+/** @param now by the node's clock */
+export function judge(view: HostedView, { key, namespace, token, type }: AskedName, now: number): Verdict {
+  const owner = view.namespace(namespace);
+  const isSuspended = owner === null || owner.suspended;
+  const isOpen = !isSuspended && owner.publicRead;
+  const digest = token === null ? '' : createHash('sha256').update(token).digest('hex');
+  const shown = view.token(digest);
+  const isPrivate =
+    !isOpen && !isSuspended && shown !== null && shown.namespace === namespace && shown.expiresAt > now;
+  // Of another type nothing is ever refused, so that the code tells nothing.
+  if (type !== 'TXT') return EMPTY;
+  if (!isOpen && !isPrivate) return REFUSED;
+  const record = view.record(key);
+  if (record === null || (record.expiresAt !== null && record.expiresAt <= now)) return EMPTY;
+  const { data, plain, format, ttlSeconds, expiresAt } = record;
+  const encoded = Buffer.from(data).toString(plain ? 'latin1' : 'base64');
+  const envelope = `v=svc1;s=ok;t=data;e=${plain ? 'plain' : 'b64'};f=${format};ttl=${ttlSeconds};d=${encoded}`;
+  const end = expiresAt ?? FOREVER;
+  const ttlMax = isOpen ? Math.min(view.maxTtl(namespace), (end - now) / 1000) : 0;
+  const until = isPrivate ? Math.min(end, shown.expiresAt) : end;
+  return { rcode: 'NOERROR', envelope, ttlMax, metered: isPrivate ? owner.id : null, until };
+}
+
+export function agrees(answer: DecodedAnswer, verdict: Verdict): boolean {
+  return (
+    answer.rcode === verdict.rcode &&
+    answer.envelope === verdict.envelope &&
+    (answer.envelope === null || answer.ttl! <= verdict.ttlMax)
+  );
+}

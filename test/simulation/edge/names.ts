@@ -1,0 +1,58 @@
+/** Names and tokens that customers use, as those know them who ask. Few, so that questions and changes meet. */
+import type { ChangeBody } from '../../../src/protocol/change.ts';
+import { queryTokenDigest, spellQueryToken } from '../../../src/protocol/query/query-token.ts';
+import type { Random } from '../random.ts';
+import type { AskedName } from './observation.ts';
+
+export interface Names {
+  /** Of customers, whether they exist now or not. */
+  readonly namespaces: readonly string[];
+  keysOf(namespace: string): readonly string[];
+  /** Tokens in plain text that were minted once, valid or not. */
+  tokensOf(namespace: string): readonly string[];
+}
+
+const STRANGERS_TOKEN = spellQueryToken(new Uint8Array(32).fill(7));
+const TYPES: readonly AskedName['type'][] = ['A', 'NSEC', 'SOA', 'DNSKEY'];
+
+/** Any question. */
+export function anyQuestion(names: Names, random: Random): AskedName {
+  const namespace = random.chance(0.03) ? 'nobody' : random.pick(names.namespaces);
+  const key = random.chance(0.05)
+    ? `none.doc.${namespace}.v1`
+    : pickOr(names.keysOf(namespace), `doc.${namespace}.v1`, random);
+  return question(key, namespace, pickToken(names, namespace, random), random);
+}
+
+/** A question whose answer this change may change; null: there is none. */
+export function questionAbout(change: ChangeBody, names: Names, random: Random): AskedName | null {
+  if (!('namespace' in change)) return null;
+  const { namespace } = change;
+  const keys = names.keysOf(namespace);
+  const tokens = names.tokensOf(namespace);
+  if (keys.length === 0) return null;
+  const key = 'key' in change ? change.key : random.pick(keys);
+  const token =
+    'digest' in change
+      ? tokens.find((each) => queryTokenDigest(each) === change.digest)
+      : pickOr(tokens, null, random);
+  return question(key, namespace, token ?? null, random);
+}
+
+function question(key: string, namespace: string, token: string | null, random: Random): AskedName {
+  const type = random.chance(0.9) ? 'TXT' : random.pick(TYPES);
+  const transport = random.chance(0.7) ? 'udp' : 'tcp';
+  return { key, namespace, token, type, transport, dnssecOk: random.chance(0.3) };
+}
+
+function pickToken(names: Names, namespace: string, random: Random): string | null {
+  const place = random.next();
+  if (place < 0.1) return null;
+  if (place < 0.15) return STRANGERS_TOKEN;
+  const of = place < 0.2 ? random.pick(names.namespaces) : namespace;
+  return pickOr(names.tokensOf(of), null, random);
+}
+
+function pickOr<T, Other>(values: readonly T[], other: Other, random: Random): T | Other {
+  return values.length === 0 ? other : random.pick(values);
+}
