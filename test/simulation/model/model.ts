@@ -1,12 +1,5 @@
-import { createRegister, done, endsBy, type Register } from './register.ts';
-import {
-  createState,
-  type Effect,
-  namespaceOf,
-  type RecordValue,
-  type RecordWrite,
-  type State,
-} from './state.ts';
+import { createRegister, done, type Effect, endsBy, type Register } from './register.ts';
+import { createState, namespaceOf, type RecordValue, type RecordWrite, type State } from './state.ts';
 import type { Request, RestAnswer } from './told.ts';
 
 /** A request of which the answer is not known yet. */
@@ -75,8 +68,9 @@ export function createModel(): Model {
       const repeated = repeatOf(request);
       if (repeated !== null) return { request, from, writes: repeated.writes };
       const pending = { request, from, writes: effectsOf(state, request, from) };
+      for (const { write } of pending.writes) write.by = request.account;
       const id = repeatId(request);
-      if (id !== null) repeats.set(id, { body: JSON.stringify(request.body), pending });
+      if (id !== null && !repeats.has(id)) repeats.set(id, { body: JSON.stringify(request.body), pending });
       return pending;
     },
     answered(ms, pending, { status, body }) {
@@ -84,17 +78,17 @@ export function createModel(): Model {
       if (status >= 500) return unknown(pending, at);
       if (isSuccess(status)) {
         for (const { write, told } of pending.writes) {
-          if (!write.isCertain) told?.(body as never);
+          if (!write.isCertain) told?.(body as never, at);
           done(write, at);
         }
-        learn(pending.request, body, pending.from, at);
+        learn(pending, body, at);
         return;
       }
       const id = repeatId(pending.request);
-      const first = id === null ? undefined : repeats.get(id);
+      const first = id === null ? undefined : repeats.get(id)?.pending;
       // A repeat that is refused says nothing of the first, of which the outcome may be unknown.
-      if (first !== undefined && first.pending !== pending) return;
-      if (first !== undefined) repeats.delete(id!);
+      if (first !== undefined && first !== pending && first.writes === pending.writes) return;
+      if (first === pending) repeats.delete(id!);
       for (const { write } of pending.writes) if (!write.isCertain) write.isVoid = true;
     },
     lost(ms, pending, mayStill) {
@@ -133,14 +127,10 @@ export function createModel(): Model {
   }
 
   /** What an answer tells that no write was waiting for: what was made has an id from now on. */
-  function learn(
-    { account, method, path }: Request,
-    body: RestAnswer['body'],
-    from: number,
-    at: number,
-  ): void {
+  function learn({ request, from }: Pending, body: RestAnswer['body'], at: number): void {
+    const { method, path } = request;
     if (method !== 'POST') return;
-    if (path === '/namespaces') state.found(body, account, from, at);
+    if (path === '/webhooks') state.webhooks.made(request, body, from, at);
     const [, namespaceId] = /^\/namespaces\/([^/]+)\/query_tokens$/.exec(path) ?? [];
     if (namespaceId !== undefined && body.token !== undefined && !state.tokens.has(body.token)) {
       const isLive = createRegister(false);
@@ -153,19 +143,21 @@ export function createModel(): Model {
 }
 
 /** What a request writes if it is done, by the table of routes. */
-function effectsOf(state: State, request: Request, from: number): Effect[] {
+function effectsOf(state: State, request: Request, from: number): readonly Effect[] {
   const { method, path, body } = request;
   const [, collection, id, below, belowId] =
     /^\/(\w+)(?:\/([^/?]+))?(?:\/(\w+))?(?:\/([^/?]+))?/.exec(path) ?? [];
   if (method === 'GET') return [];
+  if (collection === 'webhooks') return state.webhooks.effects(request, from);
   if (collection === 'records') {
     if (method === 'POST' && id === undefined) return [upsert(state, body.record.key, from, body.record)];
     if (method === 'POST' && id === 'bulk') return bulk(state, from, body);
     const key = state.keys.get(id!);
     if (key === undefined) return [];
     if (method === 'PATCH') return [upsert(state, key, from, body.record, id)];
-    if (method === 'DELETE') return [{ write: remove(state, key, from, id!) }];
+    if (method === 'DELETE') return [{ write: remove(state, key, from, id!), key }];
   }
+  if (path === '/namespaces' && method === 'POST') return [take(state, request, from)];
   if (collection === 'namespaces' && id !== undefined) {
     const namespace = state.namespaces.get(id);
     if (namespace === undefined) return [];
@@ -186,11 +178,11 @@ function effectsOf(state: State, request: Request, from: number): Effect[] {
 /** The row of a record or a namespace; after a restore it is another one. */
 const rowOf = (state: State, id: string): string => `${id} ${state.era}`;
 
-/** A namespace owns the records that were written in it, while there is no doubt which one that was. */
-function ownersOf(state: State, key: string, from: number): string[] {
+/** A namespace owns the records that were written in it, where there is no doubt which one that was. */
+function namespaceRows(state: State, key: string, from: number, to: number): readonly string[] {
   const ids = state
     .name(namespaceOf(key))
-    .possible(from, from)
+    .possible(from, to)
     .flatMap(({ value }) => value ?? []);
   return ids.length === 1 ? [rowOf(state, ids[0]!)] : [];
 }
@@ -217,14 +209,14 @@ function upsert(state: State, key: string, from: number, fields: Fields, patched
     expiresAt: expiryOf(fields, isNew),
   };
   const register = recordRegister(state, key, from);
-  const owners = [...ownersOf(state, key, from), ...(isNew ? [] : [rowOf(state, patched)])];
-  const write = register.begin(value, from, { owners });
+  const write = register.begin(value, from, { owners: isNew ? [] : [rowOf(state, patched)] });
   if (data !== undefined) state.byData.set(data, { key, write });
   return {
     write,
-    told(body: { readonly id: string } & Record<string, unknown>) {
+    key,
+    told(body: { readonly id: string } & Record<string, unknown>, at) {
       state.keys.set(body.id, key);
-      (write.owners as string[]).push(rowOf(state, body.id));
+      write.owners = [rowOf(state, body.id), ...namespaceRows(state, key, from, at)];
       // A bulk write tells the id alone.
       write.value =
         'ttl_seconds' in body
@@ -269,11 +261,17 @@ function bulk(
   },
 ): Effect[] {
   const records = (body.records ?? []).map((fields, i): Effect => {
-    const { write, told } = upsert(state, fields.key, from, fields);
-    return { write, told: (answer: { readonly records: readonly never[] }) => told?.(answer.records[i]!) };
+    const { told, ...effect } = upsert(state, fields.key, from, fields);
+    return {
+      ...effect,
+      told: (answer: { readonly records: readonly never[] }, at) => told?.(answer.records[i]!, at),
+    };
   });
   const deletes = (body.delete ?? []).map(
-    (item): Effect => ({ write: recordRegister(state, keyOf(item), from).begin(null, from) }),
+    (item): Effect => ({
+      write: recordRegister(state, keyOf(item), from).begin(null, from),
+      key: keyOf(item),
+    }),
   );
   return [...records, ...deletes];
 }
@@ -281,6 +279,18 @@ function bulk(
 /** An item of `delete` is a key, or a key with a condition. */
 const keyOf = (item: string | { readonly key: string }): string =>
   typeof item === 'string' ? item : item.key;
+
+/** A name that is free is taken. Which namespace has it then, the answer tells. */
+function take(state: State, { account, body }: Request, from: number): Effect {
+  const write = state.name(body.namespace.name).begin('not known yet', from);
+  return {
+    write,
+    told({ id, name }: { readonly id: string; readonly name: string }) {
+      write.value = id;
+      state.namespace(id, name, account);
+    },
+  };
+}
 
 /** The namespace is refused at once, and everything in it is gone. */
 function close(state: State, id: string, from: number): Effect[] {

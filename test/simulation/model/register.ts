@@ -5,6 +5,8 @@
 export interface Write<V> {
   /** What was asked for; once it is answered, what was written. */
   value: V;
+  /** Whose request it is. */
+  by: string;
   /** The request was sent. */
   readonly from: number;
   /** It was answered, or seen; until then it may still happen. */
@@ -14,8 +16,17 @@ export interface Write<V> {
   /** It was refused. */
   isVoid: boolean;
   /** What it belongs to, and `ends`, which does not exist after it: every write that belongs to it came before. */
-  readonly owners: readonly string[];
+  owners: readonly string[];
   readonly ends: string | null;
+}
+
+/** One write of a request, and what its answer tells of it. */
+export interface Effect {
+  readonly write: Write<unknown>;
+  /** Of the record that is written by itself. */
+  readonly key?: string;
+  /** With the body of the answer: the value as it is now known. */
+  readonly told?: (body: never, at: number) => void;
 }
 
 export interface WriteOptions {
@@ -40,7 +51,7 @@ export function createRegister<V>(initial: V): Register<V> {
 
   function begin(value: V, from: number, { owners = [], ends = null }: WriteOptions = {}): Write<V> {
     const to = Number.POSITIVE_INFINITY;
-    const write = { value, from, to, isCertain: false, isVoid: false, owners, ends };
+    const write = { value, by: '', from, to, isCertain: false, isVoid: false, owners, ends };
     writes.push(write);
     return write;
   }

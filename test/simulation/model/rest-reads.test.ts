@@ -9,10 +9,10 @@ class Reads extends Told {
 
   read(path: string, body: unknown, status = 200, credential = 'session'): void {
     const request = { account: 'a', credential, method: 'GET', path };
-    const { from } = this.model.sent(this.step(), request);
-    const clock = { from: this.ms, to: this.ms };
-    this.model.event(this.ms);
-    this.check.answered(request, from, { status, body, headers: {} }, clock);
+    const pending = this.model.sent(this.step(), request);
+    const answer = { status, body, headers: {} };
+    this.model.answered(this.ms, pending, answer);
+    this.check.answered(pending, answer, { from: this.ms, to: this.ms });
   }
 }
 

@@ -1,7 +1,7 @@
-import { type Model, recordOf } from './model.ts';
-import type { Register, Write } from './register.ts';
+import { type Model, type Pending, recordOf } from './model.ts';
+import { done, type Register, type Write } from './register.ts';
 import { namespaceOf, type RecordValue } from './state.ts';
-import { type ClockRange, ModelError, type Request, type RestAnswer } from './told.ts';
+import { type ClockRange, ModelError, type RestAnswer } from './told.ts';
 
 /**
  * What REST shows is what was there at some instant between request and answer: every acknowledged write survives, no refused one is seen, and
@@ -9,11 +9,11 @@ import { type ClockRange, ModelError, type Request, type RestAnswer } from './to
  */
 export interface RestCheck {
   /**
-   * @param from the event at which the request was sent
+   * The model was told already.
    * @param clock of the process that answered
    * @throws ModelError
    */
-  answered(request: Request, from: number, answer: RestAnswer, clock: ClockRange): void;
+  answered(pending: Pending, answer: RestAnswer, clock: ClockRange): void;
 }
 
 interface RestCheckOptions {
@@ -70,7 +70,7 @@ export function createRestCheck(model: Model, { aheadMs }: RestCheckOptions): Re
   }
 
   return {
-    answered({ account, credential, method, path }, from, { status, body }, clock) {
+    answered({ request: { account, credential, method, path }, from }, { status, body }, clock) {
       if (method !== 'GET') return;
       const url = new URL(path, 'http://rest');
       const [, id] = /^\/records\/([^/]+)$/.exec(url.pathname) ?? [];
@@ -107,8 +107,10 @@ export function createRestCheck(model: Model, { aheadMs }: RestCheckOptions): Re
 
   function checkNamespace(body: Body, account: string, from: number): void {
     const { id, name, public_read: isOpen = false, suspended = false, max_ttl: maxTtl } = body;
-    state.found({ id, name }, account, 0, model.now());
-    const namespace = state.namespaces.get(id)!;
+    const isNew = !state.namespaces.has(id);
+    const namespace = state.namespace(id, name, account);
+    // Whoever made it was not told.
+    if (isNew) done(state.name(name).begin(id, 0), model.now());
     const wrong = (
       [
         ['a namespace that was deleted', namespace.isClosed, false],

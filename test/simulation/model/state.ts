@@ -1,4 +1,5 @@
-import { createRegister, done, type Register, type Write } from './register.ts';
+import { createRegister, done, type Effect, type Register, type Write } from './register.ts';
+import { createWebhookStates, type WebhookStates } from './webhook-state.ts';
 
 /** A record as its writer knows it. Undefined: nobody was told. */
 export interface RecordValue {
@@ -32,13 +33,6 @@ export interface NamespaceState {
   readonly closings: { readonly write: Write<boolean>; readonly effects: Effect[] }[];
 }
 
-/** One write of a request, and what its answer tells of it. */
-export interface Effect {
-  readonly write: Write<unknown>;
-  /** With the body of the answer: the value as it is now known. */
-  readonly told?: (body: never) => void;
-}
-
 /** All things that writes change. */
 export interface State {
   /** Which namespace has the name, by its id. That it is closed stands there. */
@@ -52,17 +46,13 @@ export interface State {
   readonly keys: Map<string, string>;
   /** Who wrote a payload: no two writes have the same. */
   readonly byData: Map<string, { readonly key: string; readonly write: RecordWrite }>;
+  readonly webhooks: WebhookStates;
   /** Number of the restore that was last: what a backup brings back is another row than the one that was deleted. */
   era: number;
   name(name: string): Register<string | null>;
   record(key: string): Register<RecordValue | null>;
-  /** Somebody was told of a namespace that was made between these events. */
-  found(
-    namespace: { readonly id: string; readonly name: string },
-    account: string,
-    from: number,
-    to: number,
-  ): void;
+  /** The namespace with this id. */
+  namespace(id: string, name: string, account: string): NamespaceState;
   /** The database is as it was at `backup`, from now on. */
   restore(backup: number, now: number): void;
 }
@@ -103,6 +93,7 @@ export function createState(): State {
     tokenIds: new Map(),
     keys: new Map(),
     byData: new Map(),
+    webhooks: createWebhookStates(),
     era: 0,
     name(name) {
       const register = names.get(name) ?? createRegister<string | null>(null);
@@ -114,13 +105,15 @@ export function createState(): State {
       records.set(key, register);
       return register;
     },
-    found({ id, name }, account, from, to) {
-      if (namespaces.has(id)) return;
+    namespace(id, name, account) {
+      const known = namespaces.get(id);
+      if (known !== undefined) return known;
       const flag = (): Register<boolean> => createRegister(false);
       const flags = { isClosed: flag(), isSuspended: flag(), publicRead: flag() };
       const maxTtl = createRegister(MAX_TTL_DEFAULT);
-      namespaces.set(id, { id, name, account, ...flags, maxTtl, closings: [] });
-      done(state.name(name).begin(id, from), to);
+      const made = { id, name, account, ...flags, maxTtl, closings: [] };
+      namespaces.set(id, made);
+      return made;
     },
     restore(backup, now) {
       state.era++;
@@ -133,6 +126,18 @@ export function createState(): State {
         }
       }
       for (const { isLive } of tokens.values()) restored(isLive, backup, now);
+      for (const {
+        url,
+        events,
+        namespaces: scope,
+        isEnabled,
+        isDeleted,
+        secret,
+      } of state.webhooks.byId.values()) {
+        for (const register of [url, events, scope, isEnabled, isDeleted, secret]) {
+          restored<unknown>(register as Register<unknown>, backup, now);
+        }
+      }
     },
   };
   return state;

@@ -1,0 +1,186 @@
+import { verifyWebhook } from '../../../sdk/src/webhooks.ts';
+import type { Model } from './model.ts';
+import type { Register } from './register.ts';
+import { namespaceOf } from './state.ts';
+import { ModelError, type WebhookRequest } from './told.ts';
+import type { WebhookState } from './webhook-state.ts';
+
+/**
+ * Endpoints get what is theirs and nothing else: signed with the secret of the moment, in ascending order, each event at least once and in
+ * at most five attempts, none after the webhook was disabled, narrowed or deleted.
+ */
+export interface WebhooksCheck {
+  /** An attempt has arrived at an endpoint. @throws ModelError */
+  received(request: WebhookRequest): void;
+  /** With nothing under way: endpoints that always answered 2xx have every event. @throws ModelError */
+  atRest(): void;
+}
+
+export interface WebhooksCheckOptions {
+  /** From the unit that begins an attempt until the request arrives: milliseconds. */
+  readonly graceMs: number;
+  /** Whether a process that sends was killed, paused or cut off from the database at or after this time. */
+  readonly wasDisturbedSince: (ms: number) => boolean;
+  /** Seconds before each attempt. */
+  readonly schedule: readonly number[];
+}
+
+interface Delivery {
+  readonly url: string;
+  readonly body: string;
+  attempts: number;
+  /** When the last attempt arrived. */
+  at: number;
+}
+
+/** Of one URL: no two webhooks have the same. */
+interface Endpoint {
+  lastSeq: number;
+  hasFailed: boolean;
+  /** Payloads that arrived, in Base64. */
+  readonly data: Set<string>;
+}
+
+const JITTER = 0.8;
+
+export function createWebhooksCheck(model: Model, options: WebhooksCheckOptions): WebhooksCheck {
+  const { graceMs, wasDisturbedSince, schedule } = options;
+  const { state } = model;
+  const deliveries = new Map<string, Delivery>();
+  const endpoints = new Map<string, Endpoint>();
+
+  function endpointOf(url: string): Endpoint {
+    const endpoint = endpoints.get(url) ?? { lastSeq: 0, hasFailed: false, data: new Set<string>() };
+    endpoints.set(url, endpoint);
+    return endpoint;
+  }
+
+  return {
+    received({ at, url, headers, body, status }) {
+      const now = model.event(at);
+      const fail = (reason: string): never => {
+        throw new ModelError(`webhook ${url} at ${at}: ${reason}: ${Buffer.from(body).toString()}`);
+      };
+      const endpoint = endpointOf(url);
+      if (status === null || status >= 300) endpoint.hasFailed = true;
+      const from = model.numberAt(at - graceMs) - 1;
+      const may = <V>(register: Register<V>): readonly V[] =>
+        register.possible(Math.max(0, from), now).map(({ value }) => value);
+      const webhook = [...state.webhooks.byId.values()].find((each) => may(each.url).includes(url));
+      if (webhook === undefined) {
+        // Made or moved by a request of which nobody knows the answer, or not yet.
+        const isKnown = [...state.webhooks.byId.values()].some((each) =>
+          each.url.writes.some(({ value }) => value === url),
+        );
+        if (isKnown || !state.webhooks.urls.has(url)) fail('nobody asked for it');
+        return;
+      }
+      if (!may(webhook.isDeleted).includes(false)) fail('the webhook was deleted');
+      if (!may(webhook.isEnabled).includes(true)) fail('the webhook is disabled');
+      const secrets = may(webhook.secret).filter((secret) => secret !== null);
+      if (secrets.length === may(webhook.secret).length) {
+        verifyWebhook(body, headers['x-service-signature'], secrets, { now: at });
+      }
+      const text = Buffer.from(body).toString();
+      const told = JSON.parse(text) as Told;
+      if (told.event !== headers['x-service-event']) fail('another event in the head');
+      if (Object.keys(told).join() !== 'event,seq,created_at,data') fail('other fields');
+      if (!may(webhook.events).some((events) => events.includes(told.event)))
+        fail('the event was not asked for');
+      const name = told.data.namespace ?? told.data.name ?? '';
+      if (!may(webhook.namespaces).some((names) => names.length === 0 || names.includes(name))) {
+        fail('a namespace outside of its scope');
+      }
+      checkContent(webhook, told, fail);
+      checkOrder(endpoint, headers['x-service-delivery'] ?? '', url, text, told, at, fail);
+      if (told.data.data !== undefined) endpoint.data.add(told.data.data);
+    },
+    atRest() {
+      for (const webhook of state.webhooks.byId.values()) requireAll(webhook);
+    },
+  };
+
+  /** What is told was written by the account, as it is told. */
+  function checkContent(
+    { account }: WebhookState,
+    { event, data }: Told,
+    fail: (reason: string) => never,
+  ): void {
+    const { key, namespace, name } = data;
+    const isOwn = [...state.namespaces.values()].some(
+      (space) => space.name === (namespace ?? name) && space.account === account,
+    );
+    // A namespace of which the answer was lost is known by its name alone.
+    const isAsked = state.name(namespace ?? name ?? '').writes.some(({ by }) => by === account);
+    if (!isOwn && !isAsked) fail('a namespace of somebody else');
+    if (event === 'record.deleted' && !state.records.has(key!)) fail('a record that was never written');
+    if (event !== 'record.upserted') return;
+    const written = state.byData.get(data.data!);
+    if (written === undefined || written.key !== key || written.write.isVoid)
+      fail('a payload that nobody wrote');
+    if (written!.write.by !== account) fail('a payload of somebody else');
+    if (namespaceOf(key!) !== namespace) fail('another namespace than that of its key');
+    model.seen(key!, data.data!);
+  }
+
+  function checkOrder(
+    endpoint: Endpoint,
+    id: string,
+    url: string,
+    body: string,
+    { seq, created_at }: Told,
+    at: number,
+    fail: (reason: string) => never,
+  ): void {
+    const known = deliveries.get(id);
+    const isDisturbed = wasDisturbedSince(Date.parse(created_at));
+    if (known === undefined) {
+      if (seq <= endpoint.lastSeq && !isDisturbed) fail(`comes after ${endpoint.lastSeq}`);
+      endpoint.lastSeq = Math.max(endpoint.lastSeq, seq);
+      deliveries.set(id, { url, body, attempts: 1, at });
+      return;
+    }
+    if (known.body !== body) fail('another body under the same id');
+    const leastMs = (schedule[known.attempts] ?? 0) * 1000 * JITTER;
+    if (at - known.at < leastMs && !wasDisturbedSince(known.at)) fail(`again after ${at - known.at} ms`);
+    known.attempts++;
+    known.at = at;
+    if (known.attempts > schedule.length) fail(`attempt ${known.attempts}`);
+  }
+
+  function requireAll(webhook: WebhookState): void {
+    const now = model.now();
+    const { url, events, namespaces, isEnabled, isDeleted, account, to } = webhook;
+    const settings: readonly Register<unknown>[] = [url, events, namespaces, isEnabled, isDeleted];
+    // Since its last change, as far as there was one.
+    const changes = settings.flatMap(({ writes }) => writes.map((write) => (write.isVoid ? 0 : write.to)));
+    const since = Math.max(to, ...changes);
+    const only = <V>(register: Register<V>): V => register.possible(now).at(-1)!.value;
+    const endpoint = endpointOf(only(url));
+    const isSure = since < now && only(isEnabled) && !only(isDeleted) && !endpoint.hasFailed;
+    if (!isSure || !only(events).includes('record.upserted')) return;
+    for (const [data, { key, write }] of state.byData) {
+      const isWanted =
+        write.isCertain &&
+        !write.isVoid &&
+        write.by === account &&
+        write.from > since &&
+        (only(namespaces).length === 0 || only(namespaces).includes(namespaceOf(key)));
+      if (isWanted && !endpoint.data.has(data)) {
+        throw new ModelError(`webhook ${only(url)} never got ${key} from ${write.from} to ${write.to}`);
+      }
+    }
+  }
+}
+
+interface Told {
+  readonly event: string;
+  readonly seq: number;
+  readonly created_at: string;
+  readonly data: {
+    readonly key?: string;
+    readonly namespace?: string;
+    readonly name?: string;
+    readonly data?: string;
+  };
+}
