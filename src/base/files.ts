@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
   closeSync,
@@ -21,6 +20,7 @@ import {
 } from 'node:fs';
 import fs, { type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { realRandom } from './chance.ts';
 
 /** An open file. Positions are octets from its beginning. */
 export interface OpenFile {
@@ -124,7 +124,7 @@ export const systemFiles: Files = {
       return Number.NaN;
     }
   },
-  draftOf: (path) => `${path}.${randomBytes(6).toString('hex')}`,
+  draftOf: (path) => `${path}.${Buffer.from(realRandom(6)).toString('hex')}`,
   async: {
     open: async (path, flags, mode = 0o600) => asyncFile(await fs.open(path, flags, mode)),
     read: (path) => fs.readFile(path),

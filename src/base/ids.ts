@@ -1,17 +1,22 @@
-import { randomUUID } from 'node:crypto';
+import { type Random, randomUuid, realRandom } from './chance.ts';
 import type { Clock } from './time.ts';
 
 /** Ids in one millisecond: 12 bits count them (RFC 9562 §6.2, method 1). */
 const A_MILLISECOND = 4096;
 
 /** UUIDv7 (RFC 9562 §5.7): milliseconds, a counter, 62 random bits. Ascending ids share index pages (ADR 10). */
-export function timeOrderedUuids(clock: Clock): () => string {
+export function timeOrderedUuids(clock: Clock, random: Random = realRandom): () => string {
+  const idAt = uuidsOfTimes(random);
+  return () => idAt(clock());
+}
+
+/** As `timeOrderedUuids`, of the time that each call gives. */
+export function uuidsOfTimes(random: Random = realRandom): (at: number) => string {
   let time = 0;
   let count = 0;
   let head = textOf(time);
-  return () => {
+  return (now) => {
     count++;
-    const now = clock();
     if (now > time) {
       time = now;
       count = 0;
@@ -23,7 +28,7 @@ export function timeOrderedUuids(clock: Clock): () => string {
       head = textOf(time);
     }
     // A version 4 UUID has its variant and random bits at the same position.
-    return `${head}-7${count.toString(16).padStart(3, '0')}${randomUUID().slice(18)}`;
+    return `${head}-7${count.toString(16).padStart(3, '0')}${randomUuid(random).slice(18)}`;
   };
 }
 

@@ -47,7 +47,7 @@ export function createApi(deps: ApiDeps): FastifyInstance {
   const credentials = credentialsOf(deps, apiKeys);
   const app = createServer({ ...deps, credentials, onRefused }, (api, routes) => {
     api.addHook('onClose', () => refusals.settle());
-    const all = { ...deps, refusals, changeReader, waits: openWaits(api, deps.clock) };
+    const all = { ...deps, refusals, changeReader, waits: openWaits(api, deps) };
     for (const routesOf of RESOURCES) routesOf(api, all);
     if (deps.organizations) organizationRoutes(api, deps);
     if (deps.service.features.datasets) datasetRoutes(api, deps);

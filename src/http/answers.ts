@@ -1,6 +1,7 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { randomUuid, realRandom } from '../base/chance.ts';
 import { AppError, malformed } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { isNotModified } from './request.ts';
@@ -155,6 +156,6 @@ export function refuseConnection(error: Error & { code?: string }, socket: Socke
   const body = JSON.stringify({ error: message, code: 'validation_error' });
   socket.end(
     `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json; charset=utf-8\r\nCache-Control: no-store\r\n` +
-      `X-Request-Id: ${randomUUID()}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+      `X-Request-Id: ${randomUuid(realRandom)}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
 }

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Server } from 'node:http';
 import Fastify, {
   type FastifyHttpOptions,
@@ -6,6 +5,7 @@ import Fastify, {
   type FastifyReply,
   type FastifyRequest,
 } from 'fastify';
+import { type Random, randomUuid } from '../base/chance.ts';
 import { AppError, malformed } from '../base/errors.ts';
 import { type HttpObservation, NO_ROUTE_SCHEMAS } from '../base/lifecycle/http.ts';
 import type { Timers } from '../base/lifecycle/timers.ts';
@@ -53,6 +53,8 @@ export type ServeOther = (request: FastifyRequest, reply: FastifyReply) => Promi
 
 export interface HttpDeps extends GuardDeps {
   readonly timers: Timers;
+  /** Makes the ids of requests. */
+  readonly random: Random;
   /** Proxies whose `X-Forwarded-For` is trusted: addresses, and networks in CIDR form. */
   readonly trustedProxies: readonly string[];
   /** What else the port serves. */
@@ -74,7 +76,7 @@ export function createServer(
   addRoutes: (api: FastifyInstance, routes: readonly DescribedRoute[]) => void,
 ): FastifyInstance {
   const onError = deps.onError ?? (() => {});
-  const app = Fastify(options(onError));
+  const app = Fastify(options(deps.random, onError));
   const exactPaths = new Set<string>();
   app.addHook('onRoute', ({ url }) => {
     if (!url.includes(':')) exactPaths.add(url);
@@ -163,12 +165,12 @@ function isForbidden(error: unknown): boolean {
   return error instanceof AppError && error.code === 'authorization_error';
 }
 
-function options(onError: OnFailure): FastifyHttpOptions<Server> {
+function options(random: Random, onError: OnFailure): FastifyHttpOptions<Server> {
   return {
     logger: false,
     schemaController: NO_ROUTE_SCHEMAS,
     // Never the client's id: it would appear in logs with any content.
-    genReqId: () => randomUUID(),
+    genReqId: () => randomUuid(random),
     requestIdHeader: false,
     bodyLimit: LIMITS.requestBody,
     // Longer than any path: an id of whatever length is one that nothing has.

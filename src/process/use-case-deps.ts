@@ -1,5 +1,5 @@
 /** Builds what use cases need. It imports neither API nor webhooks, because each operator command loads it. */
-import { randomBytes } from 'node:crypto';
+import { type Random, realRandom } from '../base/chance.ts';
 import { timeOrderedUuids } from '../base/ids.ts';
 import { aesGcmEncryption } from '../base/seal.ts';
 import type { Clock } from '../base/time.ts';
@@ -36,9 +36,9 @@ export function makeDeps(
   store: Store,
   secret: Secret,
   clock: Clock,
-  random: (octets: number) => Uint8Array = randomBytes,
+  random: Random = realRandom,
 ): UseCaseDeps {
-  const newId = timeOrderedUuids(clock);
+  const newId = timeOrderedUuids(clock, random);
   return {
     store,
     unit: (work) => store.write(work),
@@ -48,7 +48,7 @@ export function makeDeps(
     // Without a cache: a destroyed key must not stay in memory.
     historyKeys: aesGcmEncryption(deriveKey(secret, 'history-key', 32), random, 0),
     zoneLength: Math.max(...config.zones.map((zone) => zone.length)),
-    sessions: openSessions({ store, clock, newId }, secret),
+    sessions: openSessions({ store, clock, newId, random }, secret),
   };
 }
 

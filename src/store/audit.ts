@@ -1,4 +1,3 @@
-import { timeOrderedUuids } from '../base/ids.ts';
 import type { AuditAction, AuditActorKind, AuditObjectKind, AuditOutcome } from '../protocol/audit.ts';
 import { rowInsert, statement } from './engine/statement.ts';
 import type { Db, LastValue, Tx } from './store.ts';
@@ -60,21 +59,12 @@ const ADD = rowInsert('audit_log', COLUMN_TYPES);
 /** The name of a user whose account was deleted. */
 export const DELETED_USER = 'deleted user';
 
-let lastAt = 0;
-/** Ids ascend, so that rows of one millisecond stay in their order. */
-const nextId = timeOrderedUuids(() => lastAt);
-
-function idAt(at: number): string {
-  lastAt = at;
-  return nextId();
-}
-
 /** In the order of the columns. */
-function valuesOf(row: NewAuditRow): LastValue[] {
+function valuesOf({ rowId }: Tx, row: NewAuditRow): LastValue[] {
   return [
     row.customer_id,
     row.at,
-    idAt(row.at),
+    rowId(row.at),
     row.request_id,
     row.actor_kind,
     row.actor_id,
@@ -94,12 +84,15 @@ function valuesOf(row: NewAuditRow): LastValue[] {
 
 /** Adds a row in the unit of the action: neither is there without the other. The unit itself does not see it. */
 export function addAuditRow(tx: Tx, row: NewAuditRow): Promise<void> {
-  return tx.insertLast(ADD, valuesOf(row));
+  return tx.insertLast(ADD, valuesOf(tx, row));
 }
 
 /** Adds any number of rows, at once. */
 export function addAuditRows(tx: Tx, rows: readonly NewAuditRow[]): Promise<void> {
-  return ADD(tx, rows.map(valuesOf));
+  return ADD(
+    tx,
+    rows.map((row) => valuesOf(tx, row)),
+  );
 }
 
 const HOUR = 3_600_000;

@@ -35,6 +35,8 @@ export interface RowInsert {
 /** A unit of work. When it is over, its statements reject: a forgotten `await` would otherwise write into the next unit. */
 export interface Tx extends Db {
   readonly isUnit: true;
+  /** Makes the id of a row of this time, milliseconds. They ascend, so that rows of one millisecond stay in their order. */
+  readonly rowId: (at: number) => string;
   /**
    * Inserts a row, at the latest with the commit: on PostgreSQL it then costs no round trip and no plan of its own. The unit does not count on
    * seeing it. A failure is that of the unit.

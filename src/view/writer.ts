@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { DiskFullError, freeOctets, isOutOfSpace, makeFolderSync } from '../base/files.ts';
+import { backgroundTimers, type Timers } from '../base/lifecycle/timers.ts';
 import type { ViewRebuild, ViewWriter } from '../feed/ports/view-writer.ts';
 import { applyChange } from './apply.ts';
 import { deleteWithdrawn } from './datasets/dataset-table.ts';
@@ -41,6 +42,7 @@ interface SweeperOptions {
   readonly sweep: (tree: Tree, most: number) => boolean;
   /** Milliseconds. */
   readonly afterMs?: number;
+  readonly timers: Timers;
 }
 
 /** Items of one transaction: a few milliseconds, for which a change waits. */
@@ -51,11 +53,11 @@ const PAUSE_MS = 5;
 const RETRY_MS = 1000;
 
 /** A process that ends in between leaves what is to be deleted, so the next one goes on. */
-function createSweeper(tree: Tree, { sweep, afterMs = PAUSE_MS }: SweeperOptions): Sweeper {
-  let timer: NodeJS.Timeout | undefined;
+function createSweeper(tree: Tree, { sweep, timers, afterMs = PAUSE_MS }: SweeperOptions): Sweeper {
+  let cancel = (): void => {};
   const wait = (ms: number): void => {
-    clearTimeout(timer);
-    timer = setTimeout(pass, ms).unref();
+    cancel();
+    cancel = timers.after(ms, pass);
   };
   function pass(): void {
     let isLeft = false;
@@ -69,7 +71,7 @@ function createSweeper(tree: Tree, { sweep, afterMs = PAUSE_MS }: SweeperOptions
     }
     if (isLeft) wait(PAUSE_MS);
   }
-  return { later: () => wait(afterMs), cancel: () => clearTimeout(timer) };
+  return { later: () => wait(afterMs), cancel: () => cancel() };
 }
 
 /** Why a start discarded the view; `untrusted`: the machine went down while the view was written. */
@@ -88,6 +90,7 @@ export interface LmdbWriterOptions {
   readonly syncToDisk?: (tree: Tree) => Promise<boolean>;
   /** Milliseconds without an expiry after which no expired record is remembered. */
   readonly expiredKeptMs?: number;
+  readonly timers?: Timers | undefined;
   /** Memory for the sorting of a rebuild, bytes. */
   readonly sortBytes?: number;
   /** Room on the disk of a path, octets; `freeOctets` when not given. */
@@ -128,7 +131,7 @@ interface Serving {
  */
 export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
   const { path: directory, freshness, wipeAfterMs = 1000, sortBytes, free } = options;
-  const { expiredKeptMs = EXPIRED_KEPT_MS } = options;
+  const { expiredKeptMs = EXPIRED_KEPT_MS, timers = backgroundTimers } = options;
   if (prepareDirectory(directory)) options.onDiscarded?.('layout');
   /** Generation that `state` names as open for writing: without that a machine that goes down would leave a torn file that is trusted. */
   const state = readState(directory);
@@ -147,10 +150,10 @@ export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
   freshness?.setGeneration(serving.generation);
 
   function servingOf(tree: Tree, generation: number): Serving {
-    const wiper = createWiper(tree, wipeAfterMs);
+    const wiper = createWiper(tree, wipeAfterMs, timers);
     const inode = inodeOf(generationPath(directory, generation));
-    const sweeper = createSweeper(tree, { sweep: deleteWithdrawn });
-    const forgetter = createSweeper(tree, { sweep: forgetAllExpired, afterMs: expiredKeptMs });
+    const sweeper = createSweeper(tree, { sweep: deleteWithdrawn, timers });
+    const forgetter = createSweeper(tree, { sweep: forgetAllExpired, timers, afterMs: expiredKeptMs });
     // The process before may have left some of both.
     sweeper.later();
     forgetter.later();

@@ -54,7 +54,6 @@ export function nodeKeyring({ bus, timers, counters, name }: ProcessPorts, rpc: 
     rpc,
     verifier,
     own: { node: name, privateKey: IDENTITIES.get(name)!.encryption.privateKey },
-    elapsed: () => timers.elapsed(),
     timers,
     onRefused: (reason) => counters.count(`refused ${reason}`),
   });

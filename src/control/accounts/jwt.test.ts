@@ -5,6 +5,7 @@ import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
 import { ENGINES } from '../../../test/support/control/webhooks/dispatch-world.ts';
 import { withStore } from '../../../test/support/store/fixtures.ts';
 import { findRows, oneRow } from '../../../test/support/store/rows.ts';
+import { realRandom } from '../../base/chance.ts';
 import { aesGcmEncryption } from '../../base/seal.ts';
 import type { Clock } from '../../base/time.ts';
 import type { Store } from '../../store/store.ts';
@@ -16,7 +17,7 @@ const EARLIER = generateKeyPairSync('ed25519');
 const encryption = aesGcmEncryption(randomBytes(32), randomBytes, 0);
 
 const open = (store: Store, clock: Clock = () => NOW) =>
-  jwtSigner(openJwtKeys(store, encryption), EARLIER.publicKey, clock);
+  jwtSigner(openJwtKeys(store, encryption, realRandom), EARLIER.publicKey, clock);
 
 const kidOf = (token: string): string => decodeProtectedHeader(token).kid ?? '';
 
@@ -75,7 +76,7 @@ for (const { name, create, skip } of ENGINES) {
 
     it('the private key is encrypted at rest', () =>
       withStore(create, async (store) => {
-        const keys = openJwtKeys(store, encryption);
+        const keys = openJwtKeys(store, encryption, realRandom);
         const { privateKey, kid } = await keys.signing(NOW);
         const der = privateKey.export({ format: 'der', type: 'pkcs8' });
         const row = await oneRow(store.read, 'jwt_keys');
@@ -125,7 +126,7 @@ for (const { name, create, skip } of ENGINES) {
 
     it('another key, algorithm, issuer, audience or kid is refused', () =>
       withStore(create, async (store) => {
-        const keys = openJwtKeys(store, encryption);
+        const keys = openJwtKeys(store, encryption, realRandom);
         const { kid, privateKey } = await keys.signing(NOW);
         const publicKey = (await keys.verifying(kid))!;
         const raw = Buffer.from(publicKey.export({ format: 'jwk' }).x!, 'base64url');

@@ -1,13 +1,6 @@
-import {
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPairSync,
-  hash,
-  hkdfSync,
-  type KeyObject,
-  randomBytes,
-} from 'node:crypto';
+import { createPrivateKey, createPublicKey, hash, hkdfSync, type KeyObject } from 'node:crypto';
 import { decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose';
+import { type Random, realRandom } from '../../base/chance.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { aesGcmEncryption, type SecretEncryption } from '../../base/seal.ts';
 import type { Clock } from '../../base/time.ts';
@@ -75,14 +68,14 @@ interface SigningKey {
  * Keys that sign session tokens, one for each period of `KEY_PERIOD`. Processes agree because they compute the same period and the
  * database holds one key for it. A key is deleted when the next but one is made: its last token has ended long before.
  */
-export function openJwtKeys(store: Store, encryption: SecretEncryption) {
+export function openJwtKeys(store: Store, encryption: SecretEncryption, random: Random) {
   const verifying = new Map<string, KeyObject>();
   let signing: (SigningKey & { readonly period: number }) | null = null;
 
   async function load(period: number): Promise<JwtKeysTable> {
     const found = await findJwtKeyOf(store.read, period);
     if (found !== null) return found;
-    const made = makeKey(period, encryption);
+    const made = makeKey(period, encryption, random);
     await store.write((tx) => addJwtKey(tx, made, period - 1));
     // Another process may have been first: its key counts.
     return (await findJwtKeyOf(store.read, period)) ?? made;
@@ -112,15 +105,15 @@ export function openJwtKeys(store: Store, encryption: SecretEncryption) {
   };
 }
 
-function makeKey(period: number, encryption: SecretEncryption): JwtKeysTable {
-  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
-  const kid = randomBytes(8).toString('hex');
-  const der = privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64');
+function makeKey(period: number, encryption: SecretEncryption, random: Random): JwtKeysTable {
+  const key = Buffer.concat([PKCS8_HEAD, random(32)]);
+  const publicKey = createPublicKey(createPrivateKey({ key, format: 'der', type: 'pkcs8' }));
+  const kid = Buffer.from(random(8)).toString('hex');
   return {
     period,
     kid,
     public_key: JSON.stringify(publicKey.export({ format: 'jwk' })),
-    private_key: encryption.encrypt(kid, der),
+    private_key: encryption.encrypt(kid, key.toString('base64')),
   };
 }
 
@@ -253,13 +246,17 @@ interface SessionDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly newId: () => string;
+  readonly random?: Random;
 }
 
 /** The JWT identifies a session; the row says whether it is still valid. @param secret at least 32 octets */
-export function openSessions({ store, clock, newId }: SessionDeps, secret: Uint8Array): Sessions {
+export function openSessions(
+  { store, clock, newId, random = realRandom }: SessionDeps,
+  secret: Uint8Array,
+): Sessions {
   if (secret.length < 32) throw new RangeError('the server secret has fewer than 32 bytes');
-  const encryption = aesGcmEncryption(derive(secret, 'uqrp jwt keys v1'), randomBytes, 0);
-  const signer = jwtSigner(openJwtKeys(store, encryption), earlierKey(secret), clock);
+  const encryption = aesGcmEncryption(derive(secret, 'uqrp jwt keys v1'), random, 0);
+  const signer = jwtSigner(openJwtKeys(store, encryption, random), earlierKey(secret), clock);
   const uses = lastUses(
     clock,
     (id, now, before) => store.write((tx) => touchSession(tx, id, now, before)),

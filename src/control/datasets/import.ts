@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { realRandom } from '../../base/chance.ts';
 import { pause, realTimers, type Timers } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { isAttestedBy } from '../../protocol/datasets/attestation.ts';
@@ -254,7 +254,9 @@ export async function importDataset(
     ]);
   }
   const wasServed = await isServed(deps.store.read, manifest);
-  const spool = new PartSpool(join(options.sortFolder, `import-${randomBytes(6).toString('hex')}`));
+  const spool = new PartSpool(
+    join(options.sortFolder, `import-${Buffer.from(realRandom(6)).toString('hex')}`),
+  );
   try {
     const { sortFolder, onChecked } = options;
     const items = checkAttestedItems(manifest, files.items, {

@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer';
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
+import { realRandom } from '../../base/chance.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { createSorter, type Entry } from '../../base/sorter.ts';
 import {
@@ -284,7 +285,7 @@ function checkInOrder(file: ItemsFile, options: CheckOptions): CheckedItems | nu
 function checkSorted(file: ItemsFile, options: CheckOptions): CheckedItems {
   const reading = startReading(file, options);
   const check = new WindowCheck(file, reading.onItem);
-  const path = join(options.sortFolder, `items-sort-${randomBytes(6).toString('hex')}`);
+  const path = join(options.sortFolder, `items-sort-${Buffer.from(realRandom(6)).toString('hex')}`);
   const sorter = createSorter(path, options.runBytes);
   try {
     for (const { line, window } of reading.items) {

@@ -20,6 +20,7 @@ function watched(store: Store, texts: string[]): Store['write'] {
       const noting: Tx = {
         engine: tx.engine,
         isUnit: true,
+        rowId: tx.rowId,
         execute(sql, values) {
           texts.push(sql);
           return tx.execute(sql, values);

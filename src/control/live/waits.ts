@@ -1,10 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../base/errors.ts';
 import { createPlaces } from '../../base/lifecycle/places.ts';
+import type { Timers } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
-import type { Clock } from '../../base/time.ts';
 import { actorOf, requireRenewal } from '../../http/guard.ts';
 import { badParameter } from '../../protocol/input/query-parameters.ts';
+import type { HasClock } from '../deps.ts';
 
 /** Description of a parameter `wait`. @param max seconds */
 export function waitParameter(max: number, description: string) {
@@ -38,7 +39,10 @@ export interface HasWaits {
   readonly waits: Waits;
 }
 
-export function openWaits(app: FastifyInstance, clock: Clock): Waits {
+export function openWaits(
+  app: FastifyInstance,
+  { clock, timers }: HasClock & { readonly timers: Timers },
+): Waits {
   const { changeWaits: all, changeWaitsPerCustomer: each } = LIMITS;
   const places = createPlaces({ all, each });
   const ending = new AbortController();
@@ -55,10 +59,11 @@ export function openWaits(app: FastifyInstance, clock: Clock): Waits {
       if (place === null) throw tooManyReaders();
       const onClose = (): void => given.abort();
       reply.raw.once('close', onClose);
-      const over = AbortSignal.timeout(ms);
+      const cancel = timers.after(ms, () => given.abort());
       try {
-        await work(AbortSignal.any([ending.signal, given.signal, over]));
+        await work(AbortSignal.any([ending.signal, given.signal]));
       } finally {
+        cancel();
         reply.raw.off('close', onClose);
         place.leave();
       }

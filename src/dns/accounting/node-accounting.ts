@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { realRandom } from '../../base/chance.ts';
 import { type Backoff, createWaker, every, loop } from '../../base/lifecycle/loop.ts';
 import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
 import type { Clock } from '../../base/time.ts';
@@ -133,7 +133,7 @@ const FINISH_MS = 2000;
 /** The accounting of the main thread: takes what workers counted, and sends it to the control side. */
 export async function openNodeAccounting(options: NodeAccountingOptions): Promise<NodeAccounting> {
   const { node, usage, queryLog, spool, onDropped, onUsageRefused, onFailing, timers = realTimers } = options;
-  const { clock, onUsageLost, boot = randomBytes(8).toString('hex') } = options;
+  const { clock, onUsageLost, boot = Buffer.from(realRandom(8)).toString('hex') } = options;
   const found = await spool.read().catch((error: unknown) => {
     onFailing('spool', error);
     return [];

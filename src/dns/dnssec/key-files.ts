@@ -1,7 +1,7 @@
 /** Key sets on disk: `<dataDir>/keys/<zone>.json`, mode 0600, always replaced whole. */
 
-import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { realRandom } from '../../base/chance.ts';
 import {
   createFileSync,
   type Files,
@@ -147,7 +147,7 @@ const SET_VERSION = 1;
 /** @param key 32 octets, used for nothing else */
 export function encryptKeySet({ zone, keys }: KeySetData, key: Uint8Array): string {
   const encrypted = keys.map(({ privateKey, ...facts }): EncryptedKey => {
-    const nonce = randomBytes(NONCE_OCTETS);
+    const nonce = realRandom(NONCE_OCTETS);
     const sealed = encryptGcm(
       key,
       nonce,

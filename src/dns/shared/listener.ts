@@ -1,4 +1,4 @@
-import { randomInt } from 'node:crypto';
+import { randomUpTo, realRandom } from '../../base/chance.ts';
 import { fnvEnd, fnvStep } from '../../base/hashes.ts';
 import { type PeerAddress, readAddress } from '../../base/network/address.ts';
 import type { ConnectionEvent, LimitedEvent, Transport } from '../../base/network/transport.ts';
@@ -60,7 +60,7 @@ const SOURCE_OCTETS = 7;
 const IPV4_OCTETS = 4;
 const octets = new Uint8Array(16);
 /** Random, so that an attacker cannot choose addresses that share with a victim. */
-let start = randomInt(2 ** 32);
+let start = randomUpTo(realRandom, 2 ** 32 - 1);
 
 /** Threads of one server have one start, so that a source has the same share in all of them. */
 export function startShares(random: number): void {

@@ -1,6 +1,6 @@
 /** Rate limits by the peer's network (docs/OPERATIONS.md). All threads of a node count together. */
 
-import { randomBytes } from 'node:crypto';
+import { type Random, realRandom } from '../../base/chance.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { type PeerAddress, readAddress } from '../../base/network/address.ts';
 import type { Clock } from '../../base/time.ts';
@@ -122,9 +122,9 @@ const WORD_OCTETS = 4;
 const LONGEST_PERIOD = 60;
 
 /** Memory of a `RateTable`, shared by all threads of a node: zeros and a random seed. */
-export function createRateMemory(sets = SETS): SharedArrayBuffer {
+export function createRateMemory(sets = SETS, random: Random = realRandom): SharedArrayBuffer {
   const memory = new SharedArrayBuffer((HEAD + sets * WAYS * CELL) * WORD_OCTETS);
-  new Uint8Array(memory, 0, HEAD * WORD_OCTETS).set(randomBytes(HEAD * WORD_OCTETS));
+  new Uint8Array(memory, 0, HEAD * WORD_OCTETS).set(random(HEAD * WORD_OCTETS));
   return memory;
 }
 

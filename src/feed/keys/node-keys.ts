@@ -25,7 +25,8 @@ export interface NodeKeyring {
 
 /** Takes what control sends; asks at each connect, and when a key is unknown, until control answers. */
 export function openNodeKeyring(options: NodeEndOptions): NodeKeyring {
-  const { elapsed = () => performance.now(), timers = backgroundTimers } = options;
+  const { timers = backgroundTimers } = options;
+  const { elapsed } = timers;
   const ready = Promise.withResolvers<void>();
   const listeners = new Set<() => void>();
   let keys: readonly HourlyKey[] = [];
@@ -118,7 +119,8 @@ export class NoSecretsError extends Error {
 }
 
 export function openNodeSecrets(options: NodeSecretsOptions): BusNodeKeys {
-  const { copy, elapsed = () => performance.now(), timers = backgroundTimers, onCopyFailed } = options;
+  const { copy, timers = backgroundTimers, onCopyFailed } = options;
+  const { elapsed } = timers;
   const startedAt = elapsed();
   const delivered = Promise.withResolvers<void>();
   const ending = Promise.withResolvers<void>();
@@ -221,8 +223,7 @@ interface NodeEndOptions {
   readonly rpc: Pick<Rpc, 'askPlain'>;
   readonly verifier: FeedVerifier;
   readonly own: Recipient;
-  /** Milliseconds since any moment. It is never set: a node whose clock is wrong keeps its keys as long as others do. */
-  readonly elapsed?: () => number;
+  /** Their monotonic time counts: a node whose clock is wrong keeps its keys as long as others do. */
   readonly timers?: Timers | undefined;
   /** A delivery that was not used. */
   readonly onRefused?: ((reason: FeedRefusal) => void) | undefined;

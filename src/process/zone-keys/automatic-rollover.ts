@@ -92,7 +92,7 @@ export function startAutomaticRollover(options: AutomaticRolloverOptions): Autom
       }
       status = found;
     },
-    ...(timers === undefined ? {} : { timers }),
+    timers,
   });
   return { status: () => status, stop: () => repeating.stop() };
 }

@@ -7,6 +7,7 @@ import {
   type QueryResultRow,
   types,
 } from 'pg';
+import { uuidsOfTimes } from '../../base/ids.ts';
 import { statementName } from '../engine/statement.ts';
 import type { Db, LastValue, Result, Tx } from '../store.ts';
 
@@ -81,6 +82,8 @@ export function poolReader(pool: Pool): Db {
   };
 }
 
+const rowId = uuidsOfTimes();
+
 /** Runs a unit in a transaction of its own. Rejects with the first error: a lost connection fails the rollback too. */
 export async function inTransaction<T>(pool: Pool, work: (tx: Tx) => Promise<T>): Promise<T> {
   const client = await pool.connect();
@@ -89,6 +92,7 @@ export async function inTransaction<T>(pool: Pool, work: (tx: Tx) => Promise<T>)
   const tx: Tx = {
     engine: 'postgres',
     isUnit: true,
+    rowId,
     async execute(sql, values) {
       if (ended) throw new Error('the unit of work is over');
       return execute(client, sql, values);

@@ -1,4 +1,4 @@
-import { randomInt } from 'node:crypto';
+import { randomUpTo, realRandom } from '../../base/chance.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Clock } from '../../base/time.ts';
 import {
@@ -22,13 +22,11 @@ export const QUERY_LOG_WINDOW = LIMITS.queryLogHours * HOUR;
 /** @returns an integer from 0 to `most` */
 export type RandomUpTo = (most: number) => number;
 
-const randomUpTo: RandomUpTo = (most) => randomInt(most + 1);
-
 /** The query log in the database. Rows, their counts and the id of their batch are stored in one unit. */
 export function queryLogSink(
   { write }: Pick<Store, 'write'>,
   clock: Clock,
-  random: RandomUpTo = randomUpTo,
+  random: RandomUpTo = (most) => randomUpTo(realRandom, most),
 ): QueryLogSink {
   return {
     async add(batch) {

@@ -114,11 +114,12 @@ interface Unit {
   end(): void;
 }
 
-export function newUnit(connection: SqliteConnection): Unit {
+export function newUnit(connection: SqliteConnection, rowId: Tx['rowId']): Unit {
   let ended = false;
   const tx: Tx = {
     engine: 'sqlite',
     isUnit: true,
+    rowId,
     async execute(sql, values) {
       if (ended) throw new Error('the unit of work is over');
       return connection.execute(sql, values);

@@ -2,9 +2,12 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { it } from 'node:test';
 import { query } from '../../../test/support/store/rows.ts';
+import { uuidsOfTimes } from '../../base/ids.ts';
 import { realTimers } from '../../base/lifecycle/timers.ts';
 import { SqliteConnection } from './driver.ts';
 import { GroupCommit } from './group-commit.ts';
+
+const PORTS = { timers: realTimers, rowId: uuidsOfTimes() };
 
 /** A connection whose next statements of one text fail, as they do when the disk does. */
 class FaultyConnection extends SqliteConnection {
@@ -20,7 +23,7 @@ class FaultyConnection extends SqliteConnection {
 
 it('a rollback that fails does not stop the writer for good', async () => {
   const connection = new FaultyConnection(new DatabaseSync(':memory:'));
-  const commits = new GroupCommit(connection, () => {}, realTimers);
+  const commits = new GroupCommit(connection, () => {}, PORTS);
   await commits.write((tx) => query(tx, 'create table t (x integer)'));
   connection.faults.set('commit', 1).set('rollback', 1);
   await assert.rejects(
@@ -45,7 +48,10 @@ async function commitsOf(units: number, step = 0): Promise<number> {
     time += step;
     return time;
   };
-  const writer = new GroupCommit(connection, () => commits++, { ...realTimers, elapsed });
+  const writer = new GroupCommit(connection, () => commits++, {
+    ...PORTS,
+    timers: { ...realTimers, elapsed },
+  });
   await Promise.all(Array.from({ length: units }, () => writer.write(async () => {})));
   await writer.close();
   connection.close();
@@ -64,7 +70,7 @@ it('a batch is bounded in units, and in time', async () => {
 
 it('a unit that fails, the first of a batch or a later one, leaves nothing, and the others are committed', async () => {
   const connection = new SqliteConnection(new DatabaseSync(':memory:'));
-  const commits = new GroupCommit(connection, () => {}, realTimers);
+  const commits = new GroupCommit(connection, () => {}, PORTS);
   await commits.write((tx) => query(tx, 'create table t (x integer)'));
   const add = (x: number) =>
     commits.write(async (tx) => {
@@ -86,7 +92,7 @@ it('a unit that fails, the first of a batch or a later one, leaves nothing, and 
 
 it('a failed unit that cannot be undone takes its whole batch with it, and nothing of it is committed later', async () => {
   const connection = new FaultyConnection(new DatabaseSync(':memory:'));
-  const commits = new GroupCommit(connection, () => {}, realTimers);
+  const commits = new GroupCommit(connection, () => {}, PORTS);
   await commits.write((tx) => query(tx, 'create table t (x integer)'));
   connection.faults.set('rollback to unit', 1).set('rollback', 1);
   const add = (x: number) =>

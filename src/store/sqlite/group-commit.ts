@@ -36,6 +36,7 @@ export class GroupCommit {
   readonly #connection: SqliteConnection;
   readonly #committed: (marks: Marks) => void;
   readonly #timers: Timers;
+  readonly #rowId: Tx['rowId'];
   readonly #queue: Job[] = [];
   readonly #between: (() => void)[] = [];
   readonly #drain = createDrain(
@@ -45,8 +46,13 @@ export class GroupCommit {
   #closed = false;
 
   /** @param committed called after each commit, with what its units did */
-  constructor(connection: SqliteConnection, committed: (marks: Marks) => void, timers: Timers) {
+  constructor(
+    connection: SqliteConnection,
+    committed: (marks: Marks) => void,
+    { timers, rowId }: { readonly timers: Timers; readonly rowId: Tx['rowId'] },
+  ) {
     this.#timers = timers;
+    this.#rowId = rowId;
     this.#connection = connection;
     this.#committed = committed;
   }
@@ -126,7 +132,7 @@ export class GroupCommit {
 
   /** @param isFirst it needs no savepoint: when it fails, the whole transaction is taken back */
   async #runUnit(job: Job, isFirst: boolean): Promise<Ran> {
-    const unit = newUnit(this.#connection);
+    const unit = newUnit(this.#connection, this.#rowId);
     try {
       if (!isFirst) this.#connection.run('savepoint unit');
       const value = await job.run(unit.tx);

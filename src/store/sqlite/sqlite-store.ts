@@ -1,5 +1,7 @@
 import { chmodSync, closeSync, type FSWatcher, openSync, statSync, watch } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
+import type { Random } from '../../base/chance.ts';
+import { uuidsOfTimes } from '../../base/ids.ts';
 import { pause, realTimers, type Timers, wholeSecondTimers } from '../../base/lifecycle/timers.ts';
 import type { Clock } from '../../base/time.ts';
 import { isBusy } from '../engine/engine-errors.ts';
@@ -33,11 +35,13 @@ export interface SqliteOptions extends Partial<Pick<WatchCommitsOptions, 'watchF
   readonly file: string;
   readonly clock: Clock;
   readonly timers?: Timers | undefined;
+  readonly random?: Random | undefined;
 }
 
 /** Opens the embedded engine on one file, creating and migrating it. Several processes may have it open. */
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   const { file, clock, timers = realTimers } = options;
+  const ports = { timers, rowId: uuidsOfTimes(options.random) };
   // SQLite gives its log and index files the mode of this file.
   closeSync(openSync(file, 'a', 0o600));
   chmodSync(file, 0o600);
@@ -68,7 +72,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
       recent.committed(marks);
       signals.tell(marks);
     };
-    commits = new GroupCommit(writer, committed, timers);
+    commits = new GroupCommit(writer, committed, ports);
     await commits.write((tx) => migrate(tx, clock));
     writer.run('pragma foreign_keys = ON');
     reader = new SqliteConnection(new DatabaseSync(file, { timeout: BUSY_TIMEOUT, readOnly: true }));

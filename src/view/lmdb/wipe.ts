@@ -1,4 +1,5 @@
 import { type AsyncFile, systemFiles } from '../../base/files.ts';
+import type { Timers } from '../../base/lifecycle/timers.ts';
 import { type Bytes, FIRST, freePages, PAGE_SIZE, putLayoutVersion, type Tree } from './tree.ts';
 import { createPrivate, generationPath, prepareDirectory, writeState } from './view-directory.ts';
 
@@ -28,17 +29,17 @@ export interface Wiper {
 }
 
 /** @param afterMs 0: `later` never wipes */
-export function createWiper(tree: Tree, afterMs: number): Wiper {
+export function createWiper(tree: Tree, afterMs: number, timers: Timers): Wiper {
   // The last process may have left erased data.
   let due = true;
-  let timer: NodeJS.Timeout | undefined;
+  let cancel = (): void => {};
   const wiper: Wiper = {
     erased() {
       due = true;
     },
     later() {
-      clearTimeout(timer);
-      if (due && afterMs > 0) timer = setTimeout(wiper.now, afterMs).unref();
+      cancel();
+      if (due && afterMs > 0) cancel = timers.after(afterMs, wiper.now);
     },
     now() {
       if (!due) return;
@@ -50,7 +51,7 @@ export function createWiper(tree: Tree, afterMs: number): Wiper {
         due = true;
       }
     },
-    cancel: () => clearTimeout(timer),
+    cancel: () => cancel(),
   };
   return wiper;
 }

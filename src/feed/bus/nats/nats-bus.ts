@@ -1,6 +1,8 @@
 /** The bus over NATS: live messages and questions over core NATS, the streams over JetStream. */
+
 import type { NatsConnection, Subscription } from '@nats-io/transport-node';
 import { type Backoff, createWaker, loop } from '../../../base/lifecycle/loop.ts';
+import { realTimers } from '../../../base/lifecycle/timers.ts';
 import { AppendConflictError, type Bus, BusError, type BusFault, type BusState } from '../bus.ts';
 import { type NatsStreams, openStreams, type StreamSizes } from './streams.ts';
 
@@ -185,7 +187,7 @@ function keepConnected(servers: NatsServers, events: ConnectionEvents): () => Pr
 
   async function pass(): Promise<number> {
     const opened = await connect(servers);
-    const openedAt = performance.now();
+    const openedAt = realTimers.elapsed();
     connection = opened;
     if (signal.aborted) await opened.close();
     else {
@@ -201,7 +203,7 @@ function keepConnected(servers: NatsServers, events: ConnectionEvents): () => Pr
         events.onLost();
       }
     }
-    return performance.now() - openedAt < LASTING_MS ? BACKOFF.firstMs : AGAIN_MS;
+    return realTimers.elapsed() - openedAt < LASTING_MS ? BACKOFF.firstMs : AGAIN_MS;
   }
 
   const ended = loop({

@@ -93,7 +93,6 @@ export function keyWorld(startAt: number, pollMs = 1_000, random?: () => number)
         rpc: nodeEnd(bus, name, { clock, random: (octets) => randomBytes(octets) }),
         verifier,
         own: { node: name, privateKey: nodeKeys(FILLS[name] ?? 9).privateKey },
-        elapsed: () => timers.now,
         timers,
         onRefused: (reason) => refused.push(reason),
       });

@@ -77,7 +77,6 @@ export function secretsWorld() {
         own,
         copy: used,
         acceptNewStore,
-        elapsed: () => timers.now,
         timers,
         onRefused: (reason) => refused.push(reason),
         onCopyFailed: (error) => copyFaults.push(error),

@@ -1,4 +1,5 @@
 import { format } from 'node:util';
+import { realRandom } from '../../../../src/base/chance.ts';
 import { createApi } from '../../../../src/control/api.ts';
 import type { ApiDeps } from '../../../../src/control/api-deps.ts';
 import { plainJson } from '../../../../src/http/answers.ts';
@@ -10,6 +11,7 @@ import type { OpenApi } from './document.ts';
 export async function publishedDocument(): Promise<OpenApi> {
   const deps = {
     organizations: true,
+    random: realRandom,
     limiter: unlimited,
     sessions: { settle: async () => {} } as ApiDeps['sessions'],
     trustedProxies: [],

@@ -1,4 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
+import { uuidsOfTimes } from '../../../../src/base/ids.ts';
 import { FIRST_TABLES, WEBHOOKS } from '../../../../src/store/migrations/first-release.ts';
 import { statementsOf } from '../../../../src/store/migrations/migrate.ts';
 import { inTransaction, newPool } from '../../../../src/store/postgres/driver.ts';
@@ -137,6 +138,6 @@ export async function fillEarlierDatabase(engine: 'sqlite' | 'postgres', target:
     return;
   }
   const file = new SqliteConnection(new DatabaseSync(target));
-  await makeEarlierTables(newUnit(file).tx, EARLIER_ROWS);
+  await makeEarlierTables(newUnit(file, uuidsOfTimes()).tx, EARLIER_ROWS);
   file.close();
 }

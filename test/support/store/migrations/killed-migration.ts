@@ -3,6 +3,7 @@
  * Prints the number of statements when it was not killed.
  */
 import { DatabaseSync } from 'node:sqlite';
+import { uuidsOfTimes } from '../../../../src/base/ids.ts';
 import { realTimers } from '../../../../src/base/lifecycle/timers.ts';
 import { migrate } from '../../../../src/store/migrations/migrate.ts';
 import { inTransaction, newPool } from '../../../../src/store/postgres/driver.ts';
@@ -27,7 +28,7 @@ if (engine === 'postgres') {
 } else {
   const writer = new SqliteConnection(new DatabaseSync(target));
   writer.run('pragma foreign_keys = OFF');
-  const commits = new GroupCommit(writer, () => {}, realTimers);
+  const commits = new GroupCommit(writer, () => {}, { timers: realTimers, rowId: uuidsOfTimes() });
   await commits.write(migrateCounted);
   writer.close();
 }
