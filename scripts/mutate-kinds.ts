@@ -31,8 +31,9 @@ const SWAPPED: Readonly<Record<string, readonly [kind: string, operator: string]
 /** A factor that turns one unit into another. */
 const UNIT = /^(?:\w*(?:_MS|_S|MS|SECONDS|MINUTES|HOURS|DAYS|KIB|MIB)|24|60|1_?000|1_?024|3_?600|86_?400)$/;
 const SYNC = /\b(?:f?sync|f?datasync|fsyncSync|fdatasyncSync|sync\w+)\b/i;
-/** What is told to nobody but an operator: a fault in it is seen on a page of metrics. */
-const TOLD = /^(?:await )?(?:this\.)?#?(?:log|logger|trace|debug|metrics|process\.stderr)\b/;
+/** What is told to nobody but an operator, and politeness to other work of the thread: a fault in it is seen in a graph. */
+const TOLD =
+  /^(?:await )?(?:this\.)?#?(?:log|logger|trace|debug|metrics|process\.stderr|nextTick\(|nextTurn\()/;
 /** A condition of a statement of SQL: to the next one, or to the end of its clause. */
 const SQL_AND =
   /\band\s+[^\n]+?(?=\s+(?:and|or|order|group|limit|returning|union|on conflict)\b|\s*\n|\s*['"`]?$|\))/g;
@@ -119,7 +120,9 @@ function ofNumber(node: ts.NumericLiteral): readonly Found[] {
   if (!/^[\d_]+$/.test(text) || ts.isPropertyAssignment(node.parent)) return [];
   if (ts.isBinaryExpression(node.parent) && /[*/%&|^<>]{1,2}$/.test(node.parent.operatorToken.getText()))
     return [];
-  return [['off by one', node, String(Number(text.replaceAll('_', '')) + 1)]];
+  const number = Number(text.replaceAll('_', ''));
+  if (number < 1_000) return [['off by one', node, String(number + 1)]];
+  return number % 1_000 === 0 ? [['wrong unit', node, String(number / 1_000)]] : [];
 }
 
 function ofStatement(node: ts.ExpressionStatement): readonly Found[] {

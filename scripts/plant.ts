@@ -1,7 +1,7 @@
 /**
- * Puts one fault into one source file as Node loads it, so that the tree stays as it is:
+ * Puts faults into source files as Node loads them, so that the tree stays as it is:
  *
- *   PLANTED='{"file":"src/a.ts","from":"await sync();","to":""}' node --import ./scripts/plant.ts ...
+ *   PLANTED='[{"file":"src/a.ts","from":"await sync();","to":""}]' node --import ./scripts/plant.ts ...
  *
  * Threads and programs that the process starts with its environment get the fault too.
  */
@@ -30,29 +30,34 @@ export function planted({ file, from, to, at }: PlantedText, source: string): st
   return source.slice(0, place) + to + source.slice(place + from.length);
 }
 
-/** Environment of a Node process that loads the fault. @throws Error as `planted` does */
-export function plantedEnvironment(text: PlantedText): NodeJS.ProcessEnv {
-  planted(text, readFileSync(new URL(text.file, ROOT), 'utf8'));
+/** Environment of a Node process that loads the faults. @throws Error as `planted` does */
+export function plantedEnvironment(...texts: readonly PlantedText[]): NodeJS.ProcessEnv {
+  for (const text of texts) planted(text, readFileSync(new URL(text.file, ROOT), 'utf8'));
   const options = [process.env.NODE_OPTIONS, `--import=${import.meta.url}`];
-  return { PLANTED: JSON.stringify(text), NODE_OPTIONS: options.filter(Boolean).join(' ') };
+  return { PLANTED: JSON.stringify(texts), NODE_OPTIONS: options.filter(Boolean).join(' ') };
 }
 
-let isLoaded = false;
+const texts = JSON.parse(process.env.PLANTED ?? '[]') as readonly PlantedText[];
+/** Files that this thread has not loaded yet, though a fault is to be in them. */
+const absent = new Set(texts.map(({ file }) => file));
 
-/** Whether this thread has loaded the file with the fault. */
-export function plantedIsLoaded(): boolean {
-  return isLoaded;
+/** Files with a fault that this thread has not loaded: nothing can find those. */
+export function plantedAbsent(): readonly string[] {
+  return [...absent];
 }
 
-if (process.env.PLANTED !== undefined) {
-  const text = JSON.parse(process.env.PLANTED) as PlantedText;
-  const { href } = new URL(text.file, ROOT);
+if (texts.length > 0) {
+  const byUrl = Map.groupBy(texts, ({ file }) => new URL(file, ROOT).href);
   registerHooks({
     load(url, context, next) {
       const loaded = next(url, context);
-      if (url.split(/[?#]/, 1)[0] !== href) return loaded;
-      isLoaded = true;
-      return { ...loaded, source: planted(text, readFileSync(fileURLToPath(href), 'utf8')) };
+      const [path] = url.split(/[?#]/, 1);
+      const mine = byUrl.get(path!);
+      if (mine === undefined) return loaded;
+      let source = readFileSync(fileURLToPath(path!), 'utf8');
+      for (const text of mine) source = planted(text, source);
+      for (const { file } of mine) absent.delete(file);
+      return { ...loaded, source };
     },
   });
 }

@@ -50,14 +50,10 @@ export interface DatabaseOptions {
   /** Milliseconds that a call takes. */
   readonly delay: () => number;
   readonly pageSize: number;
-  /** False: a batch that comes again is added again. */
-  readonly deduplicates?: boolean;
-  /** False: a restored backup goes on under the same epoch. */
-  readonly renews?: boolean;
 }
 
 export function createDatabase(options: DatabaseOptions): Database {
-  const { scheduler, delay, pageSize, deduplicates = true, renews = true } = options;
+  const { scheduler, delay, pageSize } = options;
   const listeners = new Set<(seq: number) => void>();
   const histories = new Map<string, History>();
   let epoch = 'epoch';
@@ -124,8 +120,10 @@ export function createDatabase(options: DatabaseOptions): Database {
   function addUsage(batch: UsageBatch): void {
     const counts = sumsOf(batch);
     const id = `${batch.node} ${batch.batch}`;
-    if (batches.has(id)) repeats++;
-    if (batches.has(id) && deduplicates) return;
+    if (batches.has(id)) {
+      repeats++;
+      return;
+    }
     let answers = 0;
     for (const count of counts) {
       answers += count.answers;
@@ -235,7 +233,7 @@ export function createDatabase(options: DatabaseOptions): Database {
       oldest = backup.oldest;
       payloads = new Map(log.map((change) => [thingOf(change) ?? '', change.seq]));
       const restored = history().upTo(head());
-      if (renews) epoch = nextEpoch(epoch, scheduler.now());
+      epoch = nextEpoch(epoch, scheduler.now());
       histories.set(epoch, restored);
     },
   };

@@ -20,7 +20,6 @@ import { shareView } from './edge/shared-view.ts';
 import { openEdgeWorkers } from './edge/workers.ts';
 import { zoneKeys } from './edge/zone-keys.ts';
 import type { NodeSecrets } from './feed-secrets.ts';
-import { clearingView, type MendedFault, sleepySource } from './mended-faults.ts';
 import { plainUsageSink } from './plain-meter.ts';
 import { type Machine, whileAlive } from './process.ts';
 import type { Random } from './random.ts';
@@ -28,7 +27,6 @@ import { nodeKeyring, nodeRpc } from './whole-secrets.ts';
 
 export interface NodeOptions extends Common {
   readonly machine: Machine;
-  readonly fault: MendedFault | null;
   /** What is asked. */
   readonly names: Names;
   /** Of those who ask. */
@@ -63,7 +61,7 @@ interface Running {
 }
 
 export function createNode(options: NodeOptions): SimulatedNode {
-  const { machine, scheduler, plain, verifier, counters, fault, trace } = options;
+  const { machine, plain, verifier, counters, trace } = options;
   const { name, disk } = machine;
   let running: Running | null = null;
   let boots = 0;
@@ -101,7 +99,6 @@ export function createNode(options: NodeOptions): SimulatedNode {
       onRefused,
       onDownloaded: () => counters.count('snapshot downloaded'),
     });
-    const written: ViewWriter = fault === 'clear-while-serving' ? clearingView(view) : view;
     const shared = shareView(view);
     const hooks: CommitHooks = {
       writing: (changes, ms) => asking.writing(asked, changes, ms),
@@ -111,8 +108,8 @@ export function createNode(options: NodeOptions): SimulatedNode {
       adopted: () => counters.count('snapshot adopted'),
     };
     const followed = followView({
-      source: fault === 'sleep-through-wake-ups' ? sleepySource(withFiles, () => scheduler.now()) : withFiles,
-      view: whileAlive(onDisk(written, ports, hooks), process),
+      source: withFiles,
+      view: whileAlive(onDisk(view, ports, hooks), process),
       freshness: shared.freshness,
       clock,
       timers: process,

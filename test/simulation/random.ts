@@ -9,13 +9,16 @@ export interface Random {
   chance(probability: number): boolean;
   pick<T>(values: readonly T[]): T;
   octets(count: number): Uint8Array;
+  /** Goes on with the numbers of one step, whatever was drawn before: a step that is left out changes no other. */
+  enter(step: number): void;
 }
 
 /** @param stream so that one part of the simulation takes no numbers from another */
 export function createRandom(seed: number, stream: number): Random {
-  const next = mulberry(Math.imul(seed, 0x9e3779b1) ^ Math.imul(stream, 0x85ebca6b));
+  const start = Math.imul(seed, 0x9e3779b1) ^ Math.imul(stream, 0x85ebca6b);
+  let next = mulberry(start);
   return {
-    next,
+    next: () => next(),
     between: (low, high) => low + Math.floor(next() * (high - low + 1)),
     chance: (probability) => next() < probability,
     pick: (values) => values[Math.floor(next() * values.length)]!,
@@ -23,6 +26,9 @@ export function createRandom(seed: number, stream: number): Random {
       const octets = new Uint8Array(count);
       for (let i = 0; i < count; i++) octets[i] = Math.floor(next() * 256);
       return octets;
+    },
+    enter(step) {
+      next = mulberry(start ^ Math.imul(step + 1, 0xc2b2ae35));
     },
   };
 }

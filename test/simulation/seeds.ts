@@ -1,5 +1,4 @@
 import { type Counters, createCounters } from './counters.ts';
-import type { MendedFault } from './mended-faults.ts';
 import { simulate } from './simulate.ts';
 
 export interface Failure {
@@ -8,7 +7,7 @@ export interface Failure {
 }
 
 export interface SeedsOptions {
-  readonly fault?: MendedFault | null;
+  readonly only?: readonly number[] | null;
   readonly trace?: (text: string) => void;
   /** Ends the run. */
   readonly failuresMax?: number;
@@ -17,17 +16,17 @@ export interface SeedsOptions {
 /** Failures beyond this say no more. */
 const FAILURES_MAX = 20;
 
-/** Runs one seed after the other. */
+/** Runs one seed after the other in this process. */
 export async function simulateSeeds(
   first: number,
   last: number,
-  { fault = null, trace = () => {}, failuresMax = FAILURES_MAX }: SeedsOptions = {},
+  { only = null, trace = () => {}, failuresMax = FAILURES_MAX }: SeedsOptions = {},
 ): Promise<{ readonly failures: readonly Failure[]; readonly counters: Counters }> {
   const counters = createCounters();
   const failures: Failure[] = [];
   for (let seed = first; seed <= last && failures.length < failuresMax; seed++) {
     try {
-      await simulate({ seed, fault, trace, counters });
+      await simulate({ seed, only, trace, counters });
     } catch (error) {
       failures.push({ seed, error });
     }

@@ -1,14 +1,14 @@
 import { type Counters, createCounters } from './counters.ts';
 import { HARMS, type Harm } from './harms.ts';
 import { difference, InvariantError } from './invariants.ts';
-import type { MendedFault } from './mended-faults.ts';
 import { createRandom } from './random.ts';
 import { createWorkload } from './workload.ts';
 import { createWorld, type World } from './world.ts';
 
 export interface SimulationOptions {
   readonly seed: number;
-  readonly fault?: MendedFault | null;
+  /** Only these of the storm's steps happen: for the shortest run that still fails. */
+  readonly only?: readonly number[] | null;
   readonly trace?: (text: string) => void;
   readonly counters?: Counters;
 }
@@ -25,21 +25,28 @@ const LOOK_MS = 250;
 /** Runs one seed to its end. @throws InvariantError */
 export async function simulate({
   seed,
-  fault,
+  only = null,
   trace,
   counters = createCounters(),
 }: SimulationOptions): Promise<void> {
-  const world = createWorld({ seed, counters, ...(fault ? { fault } : {}), ...(trace ? { trace } : {}) });
+  const world = createWorld({ seed, counters, ...(trace ? { trace } : {}) });
+  const began = world.scheduler.now();
   try {
-    await storm(world, seed, counters);
+    await storm(world, seed, counters, only);
     await rest(world, counters);
   } finally {
     world.stop();
   }
   counters.count('callbacks', world.scheduler.events);
+  counters.count('simulated ms', world.scheduler.now() - began);
 }
 
-async function storm(world: World, seed: number, counters: Counters): Promise<void> {
+async function storm(
+  world: World,
+  seed: number,
+  counters: Counters,
+  only: SimulationOptions['only'],
+): Promise<void> {
   const { random, scheduler, database, nodes, controls, usage } = world;
   const customers = createRandom(seed, 7);
   const workload = createWorkload(database, customers, () => scheduler.now());
@@ -50,6 +57,9 @@ async function storm(world: World, seed: number, counters: Counters): Promise<vo
   await scheduler.advance(1_000);
   const steps = seed % LONG === 0 ? STEPS.long : STEPS.short;
   for (let step = 0; step < steps; step++) {
+    if (only?.includes(step) === false) continue;
+    counters.count('steps');
+    for (const each of [random, customers]) each.enter(step);
     if (customers.chance(0.45)) workload.write();
     if (customers.chance(0.02)) workload.writeMany();
     for (const node of nodes) {

@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { InvariantError } from './invariants.ts';
-import { MENDED_FAULTS } from './mended-faults.ts';
+import { PLANTED_FAULTS, PLANTED_SEEDS } from './planted-faults.ts';
 import { REACHED } from './reached.ts';
+import { NEW_BELOW, runSeeds, shortestOf } from './runner.ts';
 import { simulateSeeds } from './seeds.ts';
 
-/** Continuous integration runs 10,000 (`test/ci/simulation.ts`). */
-const SEEDS = 60;
+/** Continuous integration runs 3,000 new ones (`test/ci/simulation.ts`). */
+const SEEDS = 40;
+const NEW_SEEDS = 10;
+/** Continuous integration plants all (`test/ci/planted.ts`). */
+const PLANTED = ['clear-while-serving', 'usage-added-twice', 'append-without-sequence'];
 
 describe('the feed in a simulation', () => {
   it(`keeps every invariant for ${SEEDS} seeds, and each path is reached`, async () => {
@@ -15,6 +19,15 @@ describe('the feed in a simulation', () => {
     if (failed !== undefined) throw new Error(`seed ${failed.seed}`, { cause: failed.error });
     const missing = REACHED.filter((what) => !counters.all().has(what));
     assert.deepEqual(missing, [], 'never reached');
+  });
+
+  it(`keeps every invariant for ${NEW_SEEDS} seeds that nobody has run before`, async () => {
+    const first = randomInt(NEW_BELOW);
+    const { failures } = await simulateSeeds(first, first + NEW_SEEDS - 1);
+    const [failed] = failures;
+    if (failed === undefined) return;
+    const command = `node test/simulation/run.ts --seed ${failed.seed} --trace`;
+    throw new Error(`seed ${failed.seed} (${command})`, { cause: failed.error });
   });
 
   it('gives the same run for the same seed', async () => {
@@ -26,15 +39,30 @@ describe('the feed in a simulation', () => {
     assert.deepEqual(one, other);
   });
 
-  for (const [fault, { first, seeds, finds }] of Object.entries(MENDED_FAULTS)) {
-    it(`finds the mended fault "${fault}" within ${seeds} seeds`, async () => {
-      const { failures } = await simulateSeeds(first, first + seeds - 1, {
-        fault: fault as never,
+  for (const name of PLANTED) {
+    const fault = PLANTED_FAULTS[name]!;
+    it(`finds the planted fault "${name}", and a run of few steps that shows it`, async () => {
+      const { failures } = await runSeeds({
+        first: 1,
+        last: PLANTED_SEEDS,
+        processes: 1,
+        fault,
         failuresMax: 1,
       });
       const [found] = failures;
-      assert.ok(found?.error instanceof InvariantError, String(found?.error));
-      assert.match(found.error.message, finds);
+      assert.match(found?.message ?? 'not found', fault.finds);
+      const steps = await shortestOf(found!, 64, fault);
+      assert.ok(steps.length < 20, steps.join());
     });
   }
+
+  it('says that a planted text is in no file that was loaded', async () => {
+    const fault = { file: 'src/cli.ts', from: "'use strict'", to: '' };
+    await assert.rejects(runSeeds({ first: 1, last: 1, processes: 1, fault }), /does not hold/);
+    const never = { file: 'scripts/docs.ts', from: 'if (import.meta.main)', to: 'if (false)' };
+    await assert.rejects(
+      runSeeds({ first: 1, last: 1, processes: 1, fault: never }),
+      /never loaded: scripts/,
+    );
+  });
 });

@@ -11,7 +11,6 @@ import { createDatabase, type Database } from './database.ts';
 import { createDisk } from './disk.ts';
 import { checkedOnce, checksumVerifier, createPlainSecrets } from './feed-secrets.ts';
 import { createWitness, InvariantError, type Witness } from './invariants.ts';
-import type { MendedFault } from './mended-faults.ts';
 import { createNode, type SimulatedNode } from './node.ts';
 import { createMachine, type Machine } from './process.ts';
 import { createRandom, type Random } from './random.ts';
@@ -22,7 +21,6 @@ import { NAMES } from './workload.ts';
 export interface WorldOptions {
   readonly seed: number;
   readonly counters: Counters;
-  readonly fault?: MendedFault | null;
   readonly trace?: (text: string) => void;
 }
 
@@ -64,7 +62,7 @@ const START = Date.UTC(2030, 0, 1, 12);
 const NODES = ['n1', 'n2', 'n3'];
 export const CONTROLS: readonly string[] = ['a', 'b'];
 
-export function createWorld({ seed, counters, fault = null, trace = () => {} }: WorldOptions): World {
+export function createWorld({ seed, counters, trace = () => {} }: WorldOptions): World {
   const streams = { network: 1, faults: 2, keys: 3, disk: 4, database: 5, askers: 8, machines: 100 };
   const randomOf = (stream: number): Random => createRandom(seed, stream);
   const random = randomOf(streams.faults);
@@ -75,13 +73,10 @@ export function createWorld({ seed, counters, fault = null, trace = () => {} }: 
     scheduler,
     delay: () => delays.between(1, 6),
     pageSize: 5,
-    deduplicates: fault !== 'usage-added-twice',
-    renews: fault !== 'same-epoch-after-restore',
   });
   const network = randomOf(streams.network);
   const broker = createMemoryBroker(() => network.next(), scheduler);
   broker.faults = { drop: 0, duplicate: 0, delayMs: 5, appendLost: 0, ackLost: 0 };
-  broker.checksSequence = fault !== 'append-without-sequence';
   const lock = createTestLock();
   const say = (text: string): void => trace(`${scheduler.now() - START} ${text}`);
   const isWhole = seed % WHOLE === 0;
@@ -123,7 +118,6 @@ export function createWorld({ seed, counters, fault = null, trace = () => {} }: 
     createNode({
       ...common,
       machine: machine(name),
-      fault,
       names: NAMES,
       askers,
       observe() {},
@@ -157,8 +151,6 @@ export function createWorld({ seed, counters, fault = null, trace = () => {} }: 
     mayOverlap: false,
     look() {
       if (failure !== null) throw failure;
-      // With this fault the log changes under every view: what they are at rest decides.
-      if (fault === 'same-epoch-after-restore') return;
       for (const node of nodes) {
         const view = node.serving();
         if (view !== null) witnesses.get(node.name)!.look(view.state);

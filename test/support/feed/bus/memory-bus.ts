@@ -40,8 +40,6 @@ export interface MemoryBroker {
   start(): void;
   /** Appends and reads of the stream fail; everything else goes on. */
   streamFails: boolean;
-  /** False: an append does not compare the last sequence number, as a broker without this check. */
-  checksSequence: boolean;
   /** Removes the messages of the stream up to `seq`. */
   purge(seq: number): void;
   /** The stream is empty, and begins with 1 again. */
@@ -161,7 +159,7 @@ export function createMemoryBroker(
       append: (data, expectedLast) =>
         streamCall(async () => {
           const isLost = happens(broker.faults.appendLost);
-          if (!isLost && broker.checksSequence && expectedLast !== lastSeq) throw new AppendConflictError();
+          if (!isLost && expectedLast !== lastSeq) throw new AppendConflictError();
           if (!isLost) stream.push({ seq: ++lastSeq, data: new Uint8Array(data) });
           const seq = lastSeq;
           if (isLost || happens(broker.faults.ackLost)) {
@@ -212,7 +210,6 @@ export function createMemoryBroker(
     faults: NO_FAULTS,
     bend: (_subject, data) => data,
     streamFails: false,
-    checksSequence: true,
     get stream() {
       return stream;
     },

@@ -1,0 +1,228 @@
+/** Runs seeds in processes of their own, with or without a planted fault, and finds the shortest run that still fails. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { type PlantedText, plantedAbsent, plantedEnvironment } from '../../scripts/plant.ts';
+import { type Counters, createCounters } from './counters.ts';
+import { SMALL_LIMITS } from './small-limits.ts';
+
+export interface RunOptions {
+  readonly first: number;
+  /** Without one, until `until` says so. */
+  readonly last?: number;
+  readonly processes: number;
+  readonly fault?: PlantedText | null;
+  /** Which processes have small limits, so that what is rare with the product's is common. */
+  readonly small?: 'all' | 'every second' | 'none';
+  readonly failuresMax?: number;
+  /** Asked before each slice. */
+  readonly isOver?: () => boolean;
+  /** After each slice. */
+  readonly onSlice?: (result: SliceResult) => void;
+}
+
+export interface FailedSeed {
+  readonly seed: number;
+  readonly message: string;
+  /** The process had small limits. */
+  readonly small: boolean;
+}
+
+export interface SliceResult {
+  readonly seeds: number;
+  readonly failures: readonly FailedSeed[];
+  readonly counts: readonly (readonly [string, number])[];
+}
+
+export interface RunResult {
+  readonly seeds: number;
+  readonly failures: readonly FailedSeed[];
+  readonly counters: Counters;
+}
+
+interface Slice {
+  readonly first: number;
+  readonly last: number;
+  readonly only: readonly number[] | null;
+}
+
+/** What a process tells: before each seed its number, after it how it ended. */
+interface Told {
+  readonly seed: number;
+  readonly ended?: { readonly message: string | null; readonly counts: SliceResult['counts'] };
+}
+
+/**
+ * Failed calls of the simulated broker are errors by the million; a stack is seen with `run.ts --seed N --trace`. Nearly all memory is
+ * free again after a seed.
+ */
+const FLAGS = ['--stack-trace-limit=0', '--max-semi-space-size=32'];
+const SLICE = 50;
+/** A seed that takes so long stands still: most take less than a tenth of a second. */
+const STILL_MS = 60_000;
+const FAILURES_MAX = 20;
+/** New seeds begin below it: of a seed only 32 bits count. */
+export const NEW_BELOW = 2 ** 31;
+
+const isChild = process.send !== undefined && process.argv[1] === fileURLToPath(import.meta.url);
+if (isChild) process.on('message', (slice) => void runHere(slice as Slice));
+
+async function runHere({ first, last, only }: Slice): Promise<void> {
+  const { simulateSeeds } = await import('./seeds.ts');
+  const tell = (told: Told): void => void process.send?.(told);
+  for (let seed = first; seed <= last; seed++) {
+    tell({ seed });
+    const { failures, counters } = await simulateSeeds(seed, seed, { only });
+    const [absent] = plantedAbsent();
+    const [failure] = failures;
+    const message = failure === undefined ? null : String(failure.error).replace(/^InvariantError: /, '');
+    const ended = {
+      message: absent === undefined ? message : `never loaded: ${absent}`,
+      counts: [...counters.all()],
+    };
+    tell({ seed, ended });
+  }
+}
+
+/** @throws Error when a planted text is not in its file, or its file is never loaded */
+export async function runSeeds(options: RunOptions): Promise<RunResult> {
+  const { last = Number.POSITIVE_INFINITY, failuresMax = FAILURES_MAX, isOver = () => false } = options;
+  const counters = createCounters();
+  const failures: FailedSeed[] = [];
+  let seeds = 0;
+  let next = options.first;
+  const worker = async (_: unknown, index: number): Promise<void> => {
+    const small = options.small === 'all' || (options.small === 'every second' && index % 2 === 1);
+    const child = createChild(options.fault ?? null, small);
+    try {
+      while (next <= last && failures.length < failuresMax && !isOver()) {
+        const slice = { first: next, last: Math.min(last, next + SLICE - 1), only: null };
+        next = slice.last + 1;
+        const result = await child.run(slice, failuresMax);
+        failures.push(...result.failures);
+        seeds += result.seeds;
+        for (const [what, times] of result.counts) counters.count(what, times);
+        options.onSlice?.(result);
+      }
+    } finally {
+      child.end();
+    }
+  };
+  await Promise.all(Array.from({ length: options.processes }, worker));
+  return { seeds, failures: failures.toSorted((a, b) => a.seed - b.seed), counters };
+}
+
+interface Child {
+  run(slice: Slice, failuresMax: number): Promise<SliceResult>;
+  end(): void;
+}
+
+/** A process for seeds. After a seed that killed it, or in which it stood still, another one goes on. */
+function createChild(fault: PlantedText | null, small: boolean): Child {
+  const texts = [...(fault === null ? [] : [fault]), ...(small ? SMALL_LIMITS : [])];
+  const env = { ...process.env, ...(texts.length === 0 ? {} : plantedEnvironment(...texts)) };
+  let child: ChildProcess | null = null;
+
+  /** @returns the first seed that was not run */
+  function runPart(
+    slice: Slice,
+    failuresMax: number,
+    result: { -readonly [K in keyof SliceResult]: SliceResult[K] },
+  ): Promise<number> {
+    child ??= fork(fileURLToPath(import.meta.url), { execArgv: FLAGS, env });
+    const one = child;
+    return new Promise((resolve, reject) => {
+      let at = slice.first;
+      let timer: NodeJS.Timeout | undefined;
+      const done = (next: number): void => {
+        clearTimeout(timer);
+        one.removeAllListeners();
+        resolve(next);
+      };
+      const fail = (message: string): void => {
+        result.failures = [...result.failures, { seed: at, message, small }];
+      };
+      const died = (how: string): void => {
+        child = null;
+        one.kill('SIGKILL');
+        result.seeds++;
+        fail(how);
+        done(at + 1);
+      };
+      const watch = (): void => {
+        clearTimeout(timer);
+        timer = setTimeout(() => died(`stood still for ${STILL_MS / 1_000} s`), STILL_MS);
+      };
+      watch();
+      one.once('exit', (code, signal) => died(`the process ended with ${signal ?? code}`));
+      one.on('message', (message) => {
+        const { seed, ended } = message as Told;
+        at = seed;
+        watch();
+        if (ended === undefined) return;
+        if (ended.message?.startsWith('never loaded') === true) {
+          clearTimeout(timer);
+          one.removeAllListeners();
+          reject(new Error(ended.message));
+          return;
+        }
+        result.seeds++;
+        result.counts = [...result.counts, ...ended.counts];
+        if (ended.message !== null) fail(ended.message);
+        if (seed < slice.last && result.failures.length < failuresMax) return;
+        if (seed < slice.last) {
+          child = null;
+          one.kill('SIGKILL');
+        }
+        done(slice.last + 1);
+      });
+      one.send(slice);
+    });
+  }
+
+  return {
+    async run(slice, failuresMax) {
+      const result = { seeds: 0, failures: [], counts: [] };
+      for (let next = slice.first; next <= slice.last && result.failures.length < failuresMax; )
+        next = await runPart({ ...slice, first: next }, failuresMax, result);
+      return result;
+    },
+    end: () => child?.kill('SIGKILL'),
+  };
+}
+
+/** Two failures with the same cause differ in numbers and names. */
+const kindOf = (message: string): string => message.replaceAll(/\d+/g, '#').slice(0, 24);
+/** Runs of one seed, at most. */
+const TRIES = 150;
+
+/**
+ * The fewest steps of the storm with which the seed still fails in the same way: first the end is cut off, then ever smaller parts.
+ * @param steps how many the storm has
+ */
+export async function shortestOf(
+  { seed, message, small }: FailedSeed,
+  steps: number,
+  fault: PlantedText | null,
+): Promise<readonly number[]> {
+  const child = createChild(fault, small);
+  let tries = 0;
+  const fails = async (only: readonly number[]): Promise<boolean> => {
+    if (++tries > TRIES) return false;
+    const { failures } = await child.run({ first: seed, last: seed, only }, 1);
+    return failures.some((failure) => kindOf(failure.message) === kindOf(message));
+  };
+  try {
+    let left: readonly number[] = Array.from({ length: steps }, (_, step) => step);
+    for (let part = left.length >> 1; part > 0; part >>= 1)
+      while (left.length > part && (await fails(left.slice(0, -part)))) left = left.slice(0, -part);
+    for (let part = left.length >> 1; part > 0; part >>= 1)
+      for (let at = 0; at < left.length; ) {
+        const fewer = left.toSpliced(at, part);
+        if (await fails(fewer)) left = fewer;
+        else at += part;
+      }
+    return left;
+  } finally {
+    child.end();
+  }
+}

@@ -1,0 +1,7 @@
+import type { PlantedText } from '../../scripts/plant.ts';
+
+/** Limits that some processes of a run have in place of the product's, so that what happens at a limit happens often. */
+export const SMALL_LIMITS: readonly PlantedText[] = [
+  { file: 'src/feed/publish/line.ts', from: 'const WAITING_MAX = 256;', to: 'const WAITING_MAX = 2;' },
+  { file: 'src/feed/follower/follower.ts', from: 'const PART = 2000;', to: 'const PART = 3;' },
+];
