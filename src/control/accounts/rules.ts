@@ -1,4 +1,4 @@
-import { invalid, namespaceSuspended, notFound } from '../../base/errors.ts';
+import { invalid, namespaceSuspended, notFound, unauthenticated } from '../../base/errors.ts';
 import { LIMITS, TIERS, type Tier } from '../../base/limits.ts';
 import { formatTime } from '../../base/time.ts';
 import type { SignedIn } from '../../http/actor.ts';
@@ -93,9 +93,10 @@ function userResource(user: UserWithCounts) {
 }
 
 /** GET /me. */
-export async function currentUser(deps: HasStore, actor: SignedIn): Promise<UserResource> {
+export async function currentUser({ store }: HasStore, actor: SignedIn): Promise<UserResource> {
   const { customerId: id, role } = actor;
-  const user = await findUser(deps, actor.userId, id);
+  const user = await findUserWithCounts(store.read, actor.userId, id);
+  if (user === null) throw notFound('User');
   const { customer_name: name } = user;
   return {
     ...userResource(user),
@@ -103,15 +104,11 @@ export async function currentUser(deps: HasStore, actor: SignedIn): Promise<User
   };
 }
 
-/** The user who has just signed in, with their own customer. @throws AppError 404 when they were deleted since */
-export async function userOfSession(deps: HasStore, { userId }: Pick<NewSession, 'userId'>) {
-  return userResource(await findUser(deps, userId, userId));
-}
-
-async function findUser({ store }: HasStore, id: string, customerId: string): Promise<UserWithCounts> {
-  const user = await findUserWithCounts(store.read, id, customerId);
-  if (user === null) throw notFound('User');
-  return user;
+/** The user who has just signed in, with their own customer. @throws AppError 401 when they were deleted since */
+export async function userOfSession({ store }: HasStore, { userId }: Pick<NewSession, 'userId'>) {
+  const user = await findUserWithCounts(store.read, userId, userId);
+  if (user === null) throw unauthenticated('Credentials are not valid');
+  return userResource(user);
 }
 
 type CreateDeps = HasStore & HasClock & HasIds;

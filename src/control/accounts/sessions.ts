@@ -15,6 +15,7 @@ import {
 import { addJwtKey, findJwtKey, findJwtKeyOf, type JwtKeysTable } from '../../store/sign-in.ts';
 import type { Store, Tx } from '../../store/store.ts';
 import { audited, auditFor, BY_OPERATOR, byUser } from '../audit/actions.ts';
+import { holdCustomer } from './membership.ts';
 
 /** Milliseconds between two updates of `last_used_at`. */
 const EVERY = 60_000;
@@ -228,7 +229,10 @@ export interface NewSession {
 }
 
 interface Sessions {
-  /** Begins a session in the unit of work that proved who the user is. It acts for the user's own customer. */
+  /**
+   * Begins a session in the unit of work that proved who the user is. It acts for the user's own customer, whose row the unit holds from here on.
+   * @throws AppError 401 for an account that is being deleted
+   */
   begin(tx: Tx, userId: string, method: SignInMethod, requestId: string | null): Promise<NewSession>;
   /** The JWT of a session, once its unit of work is committed. It is not stored. */
   token(session: NewSession): Promise<string>;
@@ -269,6 +273,8 @@ export function openSessions(
       const sessionId = newId();
       // A JWT has whole seconds.
       const expiresAt = Math.floor((issuedAt + SESSION_LENGTH) / 1000) * 1000;
+      // Two sign-ins at once would both take the last place, and one beside the deletion of the account would meet no user.
+      await holdCustomer(tx, userId);
       await trimSessions(tx, userId, issuedAt, LIMITS.sessionsPerUser - 1);
       await insertSession(tx, {
         id: sessionId,

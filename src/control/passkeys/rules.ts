@@ -10,7 +10,7 @@ import type { SignedIn } from '../../http/actor.ts';
 import type { JsonObject } from '../../protocol/input/fields.ts';
 import { resourceSchema, type Schema, TIME, TIME_OR_NULL, UUID } from '../../protocol/input/schema.ts';
 import { BOOLEAN, nameOf, optional, type Reader, required, shape } from '../../protocol/input/shape.ts';
-import { findUserWithCounts } from '../../store/accounts.ts';
+import { findUserWithCounts, lockCustomer } from '../../store/accounts.ts';
 import {
   countPasskeys,
   deletePasskey,
@@ -302,6 +302,8 @@ export async function signInWithPasskey<T>(
   try {
     return await deps.store.write(async (tx) => {
       const now = deps.clock();
+      // First, as in the deletion of an account: it deletes passkeys after it.
+      if (!(await lockCustomer(tx, passkey.user_id))) throw unauthenticated(NOT_VALID);
       const isFresh = await useChallenge(tx, challenge, passkey.user_id, now);
       // The passkey may have been removed or used since it was read.
       if (!isFresh || !(await usePasskey(tx, passkey.id, { ...use, at: now })))

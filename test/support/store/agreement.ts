@@ -78,6 +78,9 @@ const WRONG: Readonly<Record<string, string>> = {
     select t.id from query_tokens t left join sessions s on s.id = t.session_id
     where t.session_id is not null and t.revoked_at is null and t.expires_at > :now
     and (s.id is null or s.revoked_at is not null)`,
+  'a live session acts for a customer of its user': `
+    select s.id from sessions s where s.revoked_at is null and s.expires_at > :now and not exists (
+      select 1 from memberships m where m.customer_id = s.customer_id and m.user_id = s.user_id)`,
   'whoever made a live token or an enabled webhook is a member': `
     select t.id from query_tokens t join namespaces n on n.id = t.namespace_id
     where t.revoked_at is null and t.expires_at > :now and n.closing = 0 and t.created_by is not null and not exists (

@@ -12,11 +12,16 @@ export interface Stop {
 
 export interface SteppedStore {
   readonly store: Store;
-  /** Stops before the step of this number, from 0 on. A step is a statement, or the commit of a unit. */
+  /**
+   * Stops before the step of this number, from 0 on. A step is a statement that writes or locks, or the commit of a unit: what the work has
+   * read before it may be no longer true.
+   */
   stopAt(step: number): Stop;
   /** The first statement of each unit that ran more than once. */
   readonly repeated: string[];
 }
+
+const WRITES = /^\s*(insert|update|delete)\b|\bfor (update|share|no key update)\b/;
 
 /** @param insideUnits false: units of SQLite, which has one writer, stop only before their beginning */
 export function steppedStore(store: Store, insideUnits = store.engine === 'postgres'): SteppedStore {
@@ -35,7 +40,7 @@ export function steppedStore(store: Store, insideUnits = store.engine === 'postg
     const before: Db['execute'] = async (sql, values) => {
       if (isFirst) onFirst(sql);
       isFirst = false;
-      await step(sql);
+      if (WRITES.test(sql)) await step(sql);
       return execute(sql, values);
     };
     // In place: what a unit marks is kept under its handle.
