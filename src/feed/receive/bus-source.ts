@@ -185,8 +185,6 @@ export function openBusSource(options: BusSourceOptions): BusSource {
     if (found.length > 0) return found;
     reach();
     const { from, changes } = await repair(epoch, seq, limit);
-    // The log became another one meanwhile, as above.
-    if (isOther(epoch)) return [];
     if (changes.length > 0) onRepair?.(from, changes.length);
     return changes;
   }

@@ -55,6 +55,21 @@ it('forgets what waited behind a hole when the log is another one (F06)', () => 
   );
 });
 
+it('has room behind a hole for another log, where the one before left a batch', () => {
+  const live = createLiveChanges();
+  const other = '9d2b6c11-2f1c-4b1d-8a50-0c7b8f5b7c11';
+  const receiveOne = (epoch: string, seq: number): unknown =>
+    live.receive(batchOf({ epoch }, seq), () => revocations(seq, seq));
+  live.take(EPOCH, 0, 10);
+  receiveOne(EPOCH, 2);
+  live.take(other, 0, 10);
+  for (const seq of [2, 1]) receiveOne(other, seq);
+  assert.deepEqual(
+    live.take(other, 0, 10).map(({ seq }) => seq),
+    [1, 2],
+  );
+});
+
 it('calls a batch a replay that comes later than any does that was not held back (F07)', () => {
   const live = createLiveChanges();
   live.take(EPOCH, 0, 10);

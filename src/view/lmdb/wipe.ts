@@ -7,8 +7,8 @@ import { createPrivate, generationPath, prepareDirectory, writeState } from './v
 const FILLING = Buffer.alloc(3900);
 
 /**
- * Free pages that are not filled: about those of the last two transactions, which cannot be reused yet. Without this
- * margin the file would grow with every wipe.
+ * Free pages that are not filled at first: about those of the last two transactions, which cannot be reused yet. Without this margin the
+ * file would grow with every wipe.
  */
 const LEFT_OUT = 10;
 
@@ -32,6 +32,7 @@ export interface Wiper {
 export function createWiper(tree: Tree, afterMs: number, timers: Timers): Wiper {
   // The last process may have left erased data.
   let due = true;
+  const margin: Margin = { pages: LEFT_OUT, isExact: false };
   let cancel = (): void => {};
   const wiper: Wiper = {
     erased() {
@@ -45,7 +46,7 @@ export function createWiper(tree: Tree, afterMs: number, timers: Timers): Wiper 
       if (!due) return;
       due = false;
       try {
-        wipeFreePages(tree);
+        wipeFreePages(tree, margin);
       } catch {
         // The disk is full or gone: the next change reports it, and the next erasure retries.
         due = true;
@@ -67,19 +68,35 @@ function fillingKey(index: number): Bytes {
  * Overwrites free pages with zeros. LMDB copies a page before it changes, so the old copy keeps erased data on disk, though no reader sees
  * it. Best effort: a large erasure leaves some pages to later transactions, and the unused part of a page in use may hold a record that
  * moved. Only a rebuild leaves nothing.
+ * @param margin pages to leave out. The exact number depends on the depth of the tree: it is found by one page of growth, and kept
  */
-function wipeFreePages(tree: Tree): void {
+function wipeFreePages(tree: Tree, margin: Margin): void {
   // Pages held for a killed reader count as free, but cannot be taken.
   tree.readerCheck();
   touch(tree);
-  const pages = Math.min(MOST_PAGES, freePages(tree) - LEFT_OUT);
-  if (pages > 0) {
-    tree.transactionSync(() => {
-      for (let i = 0; i < 2 * pages; i++) tree.putSync(fillingKey(i), FILLING, { append: true });
-    });
-    removeFilling(tree);
+  for (let isMore = true; isMore; ) {
+    const { lastPageNumber } = tree.getStats();
+    const free = freePages(tree) - margin.pages;
+    if (free > 0) fill(tree, Math.min(MOST_PAGES, free));
+    touch(tree);
+    const hasGrown = tree.getStats().lastPageNumber > lastPageNumber;
+    isMore = !margin.isExact && !hasGrown && margin.pages > 0 && free < MOST_PAGES;
+    margin.isExact ||= hasGrown;
+    if (hasGrown) margin.pages++;
+    else if (isMore) margin.pages--;
   }
-  touch(tree);
+}
+
+interface Margin {
+  pages: number;
+  isExact: boolean;
+}
+
+function fill(tree: Tree, pages: number): void {
+  tree.transactionSync(() => {
+    for (let i = 0; i < 2 * pages; i++) tree.putSync(fillingKey(i), FILLING, { append: true });
+  });
+  removeFilling(tree);
 }
 
 function touch(tree: Tree): void {

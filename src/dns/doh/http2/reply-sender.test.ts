@@ -41,4 +41,9 @@ test('octets of streams that are reset no longer count as held, sent in part or 
     sender.drop(one);
     writer.flush();
   }
+  // Nor were more octets given back than were held.
+  assert.equal(
+    sender.reply(stream(0), { status: 200, headers: {}, body: new Uint8Array(HELD_OCTETS + 1) }),
+    false,
+  );
 });
