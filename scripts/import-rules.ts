@@ -111,6 +111,32 @@ export const RESTRICTED_IMPORTS = (
       'requests leave through outbound; servers live in http and dns',
     ],
     ['dns', builtin('dns'), ['outbound'], 'addresses are looked up and vetted in outbound'],
+    [
+      'fs',
+      builtin('fs'),
+      [
+        'base/files.ts',
+        // Files of who types the command, not of the server.
+        'cli',
+        // What is shipped with the program, read once.
+        'http/pages',
+        'ops/config/version.ts',
+        'ops/telemetry/log.ts',
+        'services/places/table.ts',
+        // What the system tells of itself in /proc and /etc.
+        'dns/port-check.ts',
+        'process/dns-client.ts',
+        'process/start-checks.ts',
+        // Whether this user may read and write a file.
+        'process/operator/doctor.ts',
+        // The signs of writes by other processes, which no port has.
+        'store/sqlite/sqlite-store.ts',
+        // A manifest and items that an operator names: of any size, or a pipe.
+        'control/datasets/attest.ts',
+        'control/datasets/items.ts',
+      ],
+      'what the product keeps goes through the port of files',
+    ],
     ['dgram', builtin('dgram'), ['dns', 'process/dns-client.ts'], 'sockets belong to the transports'],
     ['sqlite', builtin('sqlite'), ['store'], 'SQL lives in the store'],
     ['pg', npm('pg'), ['store'], 'SQL lives in the store'],

@@ -1,6 +1,5 @@
-import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { replaceFileSync } from '../base/files.ts';
+import { makeFolderSync, replaceFileSync, systemFiles } from '../base/files.ts';
 import { every } from '../base/lifecycle/loop.ts';
 import { at, dateOf, jsonOf } from './providers/source.ts';
 
@@ -47,7 +46,7 @@ export function mapFile(dataDir: string): string {
 
 /** Throws the system's error; the previous map then stays. */
 function writeExchangeMap(dataDir: string, { asof, tag, listed }: ExchangeMap): void {
-  mkdirSync(dataDir, { recursive: true });
+  makeFolderSync(dataDir, 0o700);
   const text = `${JSON.stringify({ asof, tag, listed: Object.fromEntries(listed) })}\n`;
   // Public data: the umask decides who reads it.
   replaceFileSync(mapFile(dataDir), text, 0o666);
@@ -92,13 +91,13 @@ export function watchExchangeMap(dataDir: string): ExchangeMapWatch {
 
 /** Includes the inode: two replacements may share one timestamp. */
 function stateOf(path: string): string | null {
-  const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
-  return stat === undefined ? null : `${stat.ino}:${stat.mtimeNs}`;
+  const found = systemFiles.facts(path);
+  return found === null ? null : `${found.inode}:${found.changedMs}`;
 }
 
 function readIfThere(path: string): string | null {
   try {
-    return readFileSync(path, 'utf8');
+    return systemFiles.read(path).toString();
   } catch {
     return null;
   }
@@ -178,7 +177,7 @@ export function importExchangeMap(
   if (dateOf(asof) === null) throw new DirectoryError('the date is written YYYY-MM-DD');
   if (!TAG.test(tag))
     throw new DirectoryError('a tag has 1 to 32 letters, digits, dots, hyphens or underscores');
-  const map: ExchangeMap = { asof, tag, listed: parseSymbolDirectory(readFileSync(file, 'utf8')) };
+  const map: ExchangeMap = { asof, tag, listed: parseSymbolDirectory(systemFiles.read(file).toString()) };
   if (!isCurrent(map, now)) throw new DirectoryError('the date is in the future, or more than 120 days ago');
   writeExchangeMap(dataDir, map);
   return map;

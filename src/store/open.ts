@@ -1,5 +1,5 @@
-import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolderSync, systemFiles } from '../base/files.ts';
 import type { Clock } from '../base/time.ts';
 import { openSqliteStore } from './sqlite/sqlite-store.ts';
 import type { Store } from './store.ts';
@@ -22,11 +22,11 @@ export async function openStore({ dataDir, databaseUrl, clock, mayMigrate }: Sto
     const { openPostgresStore } = await import('./postgres/postgres-store.ts');
     return openPostgresStore(databaseUrl, clock, mayMigrate);
   }
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  makeFolderSync(dataDir, 0o700);
   return openSqliteStore({ file: join(dataDir, SQLITE_FILE), clock });
 }
 
 /** Whether the data directory holds a database of the embedded engine that is not empty. */
 export function hasLocalStore(dataDir: string): boolean {
-  return (statSync(join(dataDir, SQLITE_FILE), { throwIfNoEntry: false })?.size ?? 0) > 0;
+  return (systemFiles.facts(join(dataDir, SQLITE_FILE))?.octets ?? 0) > 0;
 }

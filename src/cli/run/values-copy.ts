@@ -1,6 +1,5 @@
 /** The last good values of one namespace, for a start while the server is away. */
 import { createHash } from 'node:crypto';
-import { chmodSync, mkdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import {
@@ -11,6 +10,7 @@ import {
   sealKnownGood,
   writeKnownGood,
 } from '../../../sdk/src/last-known-good.ts';
+import { makeFolderSync, systemFiles } from '../../base/files.ts';
 import type { Clock } from '../../base/time.ts';
 import type { Environment } from '../../ops/config/env.ts';
 import { parseEnvelope } from '../../protocol/query/envelope.ts';
@@ -120,6 +120,6 @@ function stateFolder({ XDG_STATE_HOME = '' }: Environment): string {
 }
 
 function makePrivate(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  if ((statSync(folder).mode & 0o077) !== 0) chmodSync(folder, 0o700);
+  makeFolderSync(folder, 0o700);
+  if ((systemFiles.facts(folder)!.mode & 0o077) !== 0) systemFiles.setMode(folder, 0o700);
 }

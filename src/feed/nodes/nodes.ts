@@ -1,7 +1,7 @@
 /** The file of those who belong to a feed: `nodes.json`. It holds public keys only; `nodes.conf` is made from it. */
 
 import { createPublicKey } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
+import { systemFiles } from '../../base/files.ts';
 import { every } from '../../base/lifecycle/loop.ts';
 import { type Timers, wholeSecondTimers } from '../../base/lifecycle/timers.ts';
 import { nkeyPublicKey } from '../bus/nats/nkey.ts';
@@ -155,12 +155,12 @@ export function watchNodes(options: WatchNodesOptions): WatchedNodes {
 
 /** Changes with each replacement of the file. Without a file it is a mark too. */
 function markOf(path: string): string {
-  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
-  return found === undefined ? 'none' : `${found.ino} ${found.mtimeNs} ${found.size}`;
+  const found = systemFiles.facts(path);
+  return found === null ? 'none' : `${found.inode} ${found.changedMs} ${found.octets}`;
 }
 
 function readText(path: string): string {
-  return readFileSync(path, 'utf8');
+  return systemFiles.read(path).toString();
 }
 
 function readNodes(path: string, read: (path: string) => string): FeedNodes {

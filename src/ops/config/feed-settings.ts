@@ -1,6 +1,7 @@
 /** What the two variables of the feed mean together with the role: which end this process is, and with which credentials it connects. */
-import { readFileSync, statSync } from 'node:fs';
+
 import { resolve } from 'node:path';
+import { systemFiles } from '../../base/files.ts';
 import {
   type ControlCredentials,
   CredentialsError,
@@ -46,7 +47,7 @@ export function readFeed(values: FeedVariables, isEdge: boolean): FeedReading {
   const file = resolve(path);
   let credentials: FeedCredentials;
   try {
-    credentials = parseCredentials(readFileSync(file, 'utf8'));
+    credentials = parseCredentials(systemFiles.read(file).toString());
   } catch (error) {
     if (error instanceof CredentialsError) return failed(`UQRP_FEED_CREDENTIALS: ${error.message}`);
     const code = (error as NodeJS.ErrnoException).code ?? 'error';
@@ -64,7 +65,7 @@ export function readFeed(values: FeedVariables, isEdge: boolean): FeedReading {
 
 /** Whether every user of this machine can read a file. A group may: Kubernetes gives secrets to the group of a pod. */
 export function isOpenToAll(file: string): boolean {
-  return ((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o007) !== 0;
+  return ((systemFiles.facts(file)?.mode ?? 0) & 0o007) !== 0;
 }
 
 function nodeEnd(

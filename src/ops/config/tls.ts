@@ -1,8 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { mkdirSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
-import { replaceFileSync } from '../../base/files.ts';
+import { makeFolderSync, replaceFileSync, systemFiles } from '../../base/files.ts';
 import { type CertificatePair, TLS_FAULTS, type TlsFault } from '../../base/network/tls.ts';
 import type { Clock } from '../../base/time.ts';
 import { ConfigError, type TlsFiles } from './config.ts';
@@ -79,8 +78,8 @@ function selfSigned({ dataDir, host, clock, makeSelfSigned }: TlsOptions): Loade
 /** Null when there is no pair on disk, or the two files do not match. */
 function keptPair(directory: string): LoadedTls | null {
   return parseOr(() => {
-    const cert = readFileSync(join(directory, 'cert.pem'), 'utf8');
-    const key = readFileSync(join(directory, 'key.pem'), 'utf8');
+    const cert = systemFiles.read(join(directory, 'cert.pem')).toString();
+    const key = systemFiles.read(join(directory, 'key.pem')).toString();
     const certificate = new X509Certificate(cert);
     if (!certificate.checkPrivateKey(createPrivateKey(key))) return null;
     return { cert, key, origin: 'kept', notAfter: endOf(certificate) };
@@ -96,13 +95,13 @@ function covers(cert: string, hosts: readonly string[]): boolean {
 
 /** Replaces each file atomically. After a crash between the two the pair does not match, and is made again. */
 function writePair(directory: string, pair: CertificatePair): void {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeFolderSync(directory, 0o700);
   replaceFileSync(join(directory, 'key.pem'), pair.key, 0o600);
   replaceFileSync(join(directory, 'cert.pem'), pair.cert, 0o644);
 }
 
 function readPem(path: string, fault: TlsFault, faults: string[]): string | null {
-  const content = parseOr(() => readFileSync(path, 'utf8'));
+  const content = parseOr(() => systemFiles.read(path).toString());
   if (content === null) faults.push(fault);
   return content;
 }

@@ -2,10 +2,14 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { backupFault, DATABASE_FILE } from './backup.ts';
+import { recordedFiles } from '../../../test/support/base/files/hooked-files.ts';
+import { systemFiles } from '../../base/files.ts';
+import { loadSecret } from '../../ops/config/data-dir.ts';
+import { openStore } from '../../store/open.ts';
+import { backupFault, DATABASE_FILE, makeBackup, restoreInto } from './backup.ts';
 
 const CLI = fileURLToPath(new URL('../../cli.ts', import.meta.url));
 
@@ -24,6 +28,50 @@ describe('backup', () => {
       assert.equal(existsSync(target), false);
     } finally {
       rmSync(dataDir, { recursive: true });
+    }
+  });
+
+  it('and its restore: every file is on disk before the manifest that names it, and before the mark of an unfinished restore is removed', async () => {
+    const base = mkdtempSync(join(tmpdir(), 'uqrp-backup-'));
+    try {
+      const config = { dataDir: join(base, 'data'), databaseUrl: null, secret: null };
+      const store = await openStore({ ...config, clock: () => 0 });
+      await store.close();
+      loadSecret(config.dataDir, null);
+      const made = recordedFiles(systemFiles);
+      makeBackup(config, () => 0, join(base, 'backups', 'tonight'), made.files);
+      const replaced = (name: string, folder: string): string[] => [
+        `write ${name}.draft`,
+        `sync ${name}.draft`,
+        `rename ${name}.draft ${name}`,
+        `sync ${folder}/`,
+      ];
+      assert.deepEqual(made.events, [
+        'make backups/',
+        `sync ${basename(base)}/`,
+        'make tonight/',
+        'sync backups/',
+        'sync uqrp.sqlite',
+        'sync tonight/',
+        ...replaced('secret', 'tonight'),
+        ...replaced('manifest.json', 'tonight'),
+      ]);
+      const restored = recordedFiles(systemFiles);
+      const to = { dataDir: join(base, 'again'), databaseUrl: null };
+      restoreInto(join(base, 'backups', 'tonight'), to, () => 0, undefined, restored.files);
+      const copied = (name: string): string[] => [`write ${name}`, `sync ${name}`, 'sync again/'];
+      assert.deepEqual(restored.events, [
+        ...replaced('restore-unfinished', 'again'),
+        ...copied('uqrp.sqlite'),
+        ...copied('secret'),
+        // After the new epoch of the database.
+        'sync uqrp.sqlite',
+        'sync again/',
+        'remove restore-unfinished',
+        'sync again/',
+      ]);
+    } finally {
+      rmSync(base, { recursive: true });
     }
   });
 

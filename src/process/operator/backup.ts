@@ -1,24 +1,7 @@
 import { createHash } from 'node:crypto';
-import {
-  chmodSync,
-  closeSync,
-  constants,
-  copyFileSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  rmdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { InputError } from '../../base/errors.ts';
-import { isOutOfSpace } from '../../base/files.ts';
+import { type Files, isOutOfSpace, makeFolderSync, replaceFileSync, systemFiles } from '../../base/files.ts';
 import type { Clock } from '../../base/time.ts';
 import type { Config } from '../../ops/config/config.ts';
 import { prepareDataDir, UNFINISHED_RESTORE } from '../../ops/config/data-dir.ts';
@@ -75,18 +58,23 @@ export function newManifest(facts: Omit<Manifest, 'format'>): Manifest {
 const CHUNK_OCTETS = 1_048_576;
 
 /** Describes a file, read in chunks. `path`: in the manifest; `file`: on disk. Throws the system's error. */
-export function describeFile(path: string, file: string, chunkOctets = CHUNK_OCTETS): BackupFile {
+export function describeFile(
+  path: string,
+  file: string,
+  chunkOctets = CHUNK_OCTETS,
+  files: Files = systemFiles,
+): BackupFile {
   const hash = createHash('sha256');
   const chunk = Buffer.allocUnsafe(chunkOctets);
-  const handle = openSync(file, 'r');
+  const handle = files.open(file, 'r');
   let octets = 0;
   try {
-    for (let read = readSync(handle, chunk); read > 0; read = readSync(handle, chunk)) {
+    for (let read = handle.read(chunk, 0); read > 0; read = handle.read(chunk, octets)) {
       hash.update(chunk.subarray(0, read));
       octets += read;
     }
   } finally {
-    closeSync(handle);
+    handle.close();
   }
   return { path, octets, sha256: hash.digest('hex') };
 }
@@ -127,29 +115,30 @@ export function makeBackup(
   { dataDir, databaseUrl, secret }: Pick<Config, 'dataDir' | 'databaseUrl' | 'secret'>,
   clock: Clock,
   folder: string,
+  files: Files = systemFiles,
 ): MadeBackup {
   const target = resolve(folder);
   const engine = databaseUrl === null ? 'sqlite' : 'postgres';
-  if (engine === 'sqlite' && !existsSync(join(dataDir, DATABASE_FILE))) {
+  if (engine === 'sqlite' && files.facts(join(dataDir, DATABASE_FILE)) === null) {
     throw new InputError(`${join(dataDir, DATABASE_FILE)} does not exist: there is nothing to back up`);
   }
-  const paths = pathsOf(dataDir).filter((path) => path !== DATABASE_FILE);
+  const paths = pathsOf(dataDir, files).filter((path) => path !== DATABASE_FILE);
   if (engine === 'postgres' && paths.length === 0) {
     throw new InputError(
       `There is nothing to back up in ${dataDir}: the database and its keys are in PostgreSQL. Dump it with pg_dump, and keep UQRP_SECRET ` +
         '(docs/operations/back-up.md). uqrp-backup.timer is of no use here.',
     );
   }
-  makeEmptyFolder(target);
-  let files: readonly BackupFile[];
+  makeEmptyFolder(target, files);
+  let copied: readonly BackupFile[];
   try {
-    files = copyAll({ dataDir, target, engine, paths, clock });
+    copied = copyAll({ dataDir, target, engine, paths, clock, files });
   } catch (error) {
     // A timer tries again each night: what it left would fill the disk.
-    rmSync(target, { recursive: true, force: true });
+    files.remove(target);
     throw backupFault(error, target);
   }
-  return { folder: target, engine, files: files.length, notes: notesFor(engine, secret !== null) };
+  return { folder: target, engine, files: copied.length, notes: notesFor(engine, secret !== null) };
 }
 
 interface Copying {
@@ -159,26 +148,33 @@ interface Copying {
   /** Besides the database. */
   readonly paths: readonly string[];
   readonly clock: Clock;
+  readonly files: Files;
 }
 
-function copyAll({ dataDir, target, engine, paths, clock }: Copying): readonly BackupFile[] {
-  const files: BackupFile[] = [];
+function copyAll({ dataDir, target, engine, paths, clock, files }: Copying): readonly BackupFile[] {
+  const copied: BackupFile[] = [];
   let migrations: readonly string[] = [];
   if (engine === 'sqlite') {
     const copy = join(target, DATABASE_FILE);
     copySqlite(join(dataDir, DATABASE_FILE), copy);
     migrations = checkSqlite(copy).migrations;
-    syncPath(copy);
-    files.push(describeFile(DATABASE_FILE, copy));
+    syncFile(copy, files);
+    copied.push(describeFile(DATABASE_FILE, copy, CHUNK_OCTETS, files));
   }
   for (const path of paths) {
-    writeInto(target, path, readFileSync(join(dataDir, path)));
-    files.push(describeFile(path, join(target, path)));
+    writeInto(target, path, files.read(join(dataDir, path)), files);
+    copied.push(describeFile(path, join(target, path), CHUNK_OCTETS, files));
   }
   const made = new Date(clock()).toISOString();
-  const manifest = newManifest({ made_at: made, version: programVersion(), engine, migrations, files });
-  writeInto(target, MANIFEST_FILE, Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`));
-  return files;
+  const manifest = newManifest({
+    made_at: made,
+    version: programVersion(),
+    engine,
+    migrations,
+    files: copied,
+  });
+  writeInto(target, MANIFEST_FILE, `${JSON.stringify(manifest, null, 2)}\n`, files);
+  return copied;
 }
 
 /** SQLite says of a full disk neither code nor folder. */
@@ -201,46 +197,59 @@ function notesFor(engine: 'sqlite' | 'postgres', hasOwnSecret: boolean): string[
 }
 
 /** Paths of the data directory that a backup includes, sorted. */
-export function pathsOf(dataDir: string): string[] {
-  return FOLDERS.filter((folder) => existsSync(join(dataDir, folder)))
+export function pathsOf(dataDir: string, files: Files = systemFiles): string[] {
+  return FOLDERS.filter((folder) => files.facts(join(dataDir, folder)) !== null)
     .flatMap((folder) =>
-      readdirSync(join(dataDir, folder)).map((name) => (folder === '.' ? name : `${folder}/${name}`)),
+      files.list(join(dataDir, folder)).map((name) => (folder === '.' ? name : `${folder}/${name}`)),
     )
     .filter(isBackupPath)
     .sort();
 }
 
-function makeEmptyFolder(path: string): void {
-  mkdirSync(path, { recursive: true, mode: 0o700 });
-  if (readdirSync(path).length > 0) throw new InputError(`${path} is not empty: name a new folder`);
+function makeEmptyFolder(path: string, files: Files): void {
+  makeFolderSync(path, 0o700, files);
+  if (files.list(path).length > 0) throw new InputError(`${path} is not empty: name a new folder`);
 }
 
-/** Writes a new file for its user alone, and waits until it is on disk. */
-function writeInto(folder: string, path: string, content: Uint8Array): void {
+/** Writes a file for its user alone, and waits until it is on disk. */
+function writeInto(folder: string, path: string, content: string | Uint8Array, files: Files): void {
   const target = join(folder, path);
-  mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
-  writeFileSync(target, content, { flag: 'wx', mode: 0o600, flush: true });
-  syncPath(dirname(target));
+  makeFolderSync(dirname(target), 0o700, files);
+  replaceFileSync(target, content, 0o600, files);
 }
 
 /** Copies a file of any size into a folder, for its user alone, and waits until it is on disk. The target must not exist. */
-function copyInto(folder: string, path: string, source: string): void {
+function copyInto(folder: string, path: string, source: string, files: Files): void {
   const target = join(folder, path);
-  mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
-  copyFileSync(source, target, constants.COPYFILE_EXCL);
-  chmodSync(target, 0o600);
-  syncPath(target);
-  syncPath(dirname(target));
+  makeFolderSync(dirname(target), 0o700, files);
+  const from = files.open(source, 'r');
+  try {
+    const to = files.open(target, 'wx', 0o600);
+    try {
+      const chunk = Buffer.allocUnsafe(CHUNK_OCTETS);
+      for (let at = 0, read = from.read(chunk, 0); read > 0; read = from.read(chunk, at)) {
+        to.write(chunk.subarray(0, read), at);
+        at += read;
+      }
+      to.sync();
+    } finally {
+      to.close();
+    }
+  } finally {
+    from.close();
+  }
+  files.syncFolder(dirname(target));
 }
 
-/** Waits until a file or directory is on disk. */
-function syncPath(path: string): void {
-  const handle = openSync(path, 'r');
+/** Waits until a file that SQLite wrote is on disk, with its name. */
+function syncFile(path: string, files: Files): void {
+  const file = files.open(path, 'r+');
   try {
-    fsyncSync(handle);
+    file.sync();
   } finally {
-    closeSync(handle);
+    file.close();
   }
+  files.syncFolder(dirname(path));
 }
 
 interface RestoreTarget {
@@ -258,9 +267,10 @@ export function restoreInto(
   { dataDir, databaseUrl }: RestoreTarget,
   clock: Clock,
   onWritten: (files: number) => void = () => {},
+  files: Files = systemFiles,
 ): Manifest {
   const source = resolve(folder);
-  const manifest = readManifest(source);
+  const manifest = readManifest(source, files);
   if ((manifest.engine === 'postgres') !== (databaseUrl !== null)) {
     throw new InputError(
       manifest.engine === 'postgres'
@@ -268,30 +278,30 @@ export function restoreInto(
         : 'The backup holds an SQLite database, and UQRP_DATABASE_URL is set: unset it',
     );
   }
-  for (const file of manifest.files) checkFile(join(source, file.path), file);
-  const lock = claim(dataDir);
+  for (const file of manifest.files) checkFile(join(source, file.path), file, files);
+  const lock = claim(dataDir, files);
   try {
     onWritten(0);
     for (const [index, file] of manifest.files.entries()) {
-      copyInto(dataDir, file.path, join(source, file.path));
+      copyInto(dataDir, file.path, join(source, file.path), files);
       // Again: the backup may have changed since it was compared.
-      checkFile(join(dataDir, file.path), file);
+      checkFile(join(dataDir, file.path), file, files);
       onWritten(index + 1);
     }
     if (manifest.engine === 'sqlite') {
       const file = join(dataDir, DATABASE_FILE);
       checkSqlite(file);
       renewSqliteEpoch(file, clock());
-      syncPath(file);
+      syncFile(file, files);
     }
   } catch (error) {
-    removeRestored(dataDir);
-    removeMarker(dataDir);
+    removeRestored(dataDir, files);
+    removeMarker(dataDir, files);
     throw error;
   } finally {
     lock.release();
   }
-  removeMarker(dataDir);
+  removeMarker(dataDir, files);
   return manifest;
 }
 
@@ -300,10 +310,10 @@ export function renewStoreEpoch(store: Store, clock: Clock): Promise<string> {
   return store.write((tx) => renewEpoch(tx, clock()));
 }
 
-function checkFile(file: string, { path, sha256 }: BackupFile): void {
+function checkFile(file: string, { path, sha256 }: BackupFile, files: Files): void {
   let found: string | null = null;
   try {
-    found = describeFile(path, file).sha256;
+    found = describeFile(path, file, CHUNK_OCTETS, files).sha256;
   } catch {
     // A missing or unreadable file counts as a difference.
   }
@@ -315,11 +325,11 @@ function checkFile(file: string, { path, sha256 }: BackupFile): void {
  * Locks the data directory for a restore and writes the marker. Throws InputError when the directory is not empty,
  * StartError when a server uses it.
  */
-function claim(dataDir: string): ServerLock {
-  const found = entriesOf(dataDir);
+function claim(dataDir: string, files: Files): ServerLock {
+  const found = files.facts(dataDir)?.kind === 'folder' ? files.list(dataDir) : [];
   if (found.includes(UNFINISHED_RESTORE)) {
     const lock = takeServerLock(dataDir);
-    removeRestored(dataDir);
+    removeRestored(dataDir, files);
     return lock;
   }
   // Throws when a server is running. A stopped server has left files, which make the directory non-empty.
@@ -329,52 +339,44 @@ function claim(dataDir: string): ServerLock {
   }
   prepareDataDir(dataDir);
   // Before the lock: a process killed between the two leaves the marker, not what looks like a server's directory.
-  writeInto(dataDir, UNFINISHED_RESTORE, Buffer.of());
+  writeInto(dataDir, UNFINISHED_RESTORE, '', files);
   try {
     return takeServerLock(dataDir);
   } catch (error) {
-    removeMarker(dataDir);
+    removeMarker(dataDir, files);
     throw error;
   }
 }
 
 /** Removes the files of an unfinished restore, except files that no backup contains. */
-function removeRestored(dataDir: string): void {
-  for (const path of pathsOf(dataDir)) rmSync(join(dataDir, path), { force: true });
-  for (const suffix of ['-wal', '-shm']) rmSync(join(dataDir, DATABASE_FILE + suffix), { force: true });
-  for (const folder of ['keys', 'tls'].filter((name) => isEmptyFolder(join(dataDir, name)))) {
-    rmdirSync(join(dataDir, folder));
+function removeRestored(dataDir: string, files: Files): void {
+  for (const path of pathsOf(dataDir, files)) files.remove(join(dataDir, path));
+  for (const suffix of ['-wal', '-shm']) files.remove(join(dataDir, DATABASE_FILE + suffix));
+  for (const folder of ['keys', 'tls'].map((name) => join(dataDir, name))) {
+    if (files.facts(folder) !== null && files.list(folder).length === 0) files.remove(folder);
   }
-  syncPath(dataDir);
+  files.syncFolder(dataDir);
 }
 
 /** Removed last: all restored files are already on disk. */
-function removeMarker(dataDir: string): void {
-  rmSync(join(dataDir, UNFINISHED_RESTORE), { force: true });
-  syncPath(dataDir);
+function removeMarker(dataDir: string, files: Files): void {
+  files.remove(join(dataDir, UNFINISHED_RESTORE));
+  files.syncFolder(dataDir);
 }
 
-function isEmptyFolder(path: string): boolean {
-  return existsSync(path) && readdirSync(path).length === 0;
-}
-
-function entriesOf(dataDir: string): string[] {
-  const isThere = statSync(dataDir, { throwIfNoEntry: false })?.isDirectory() ?? false;
-  return isThere ? readdirSync(dataDir) : [];
-}
-
-function readManifest(source: string): Manifest {
+function readManifest(source: string, files: Files): Manifest {
   const path = join(source, MANIFEST_FILE);
-  const text = readOr(path);
+  const text = textOf(path, files);
   if (text === null) throw new InputError(`${path} cannot be read: this is no finished backup`);
-  const manifest = parseManifest(text.toString('utf8'));
+  const manifest = parseManifest(text);
   if (typeof manifest === 'string') throw new InputError(`${path} cannot be used: ${manifest}`);
   return manifest;
 }
 
-function readOr(path: string): Buffer | null {
+/** Null also for what cannot be read. */
+function textOf(path: string, files: Files): string | null {
   try {
-    return readFileSync(path);
+    return files.read(path).toString();
   } catch {
     return null;
   }

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { systemFiles } from '../../base/files.ts';
 import type { Clock } from '../../base/time.ts';
 import { type Config, StartError } from '../../ops/config/config.ts';
 import { loadSecret, secretFingerprint } from '../../ops/config/data-dir.ts';
@@ -148,7 +148,7 @@ const LEFT_BY_SERVER = ['uqrp.sqlite', 'secret', 'view', 'keys'];
 export async function checkStore(config: StoreConfig, clock: Clock): Promise<Finding> {
   const { role, dataDir, databaseUrl, secret } = config;
   if (role === 'edge') return note('database', 'a process with the role edge has none');
-  if (databaseUrl === null && LEFT_BY_SERVER.every((name) => !existsSync(join(dataDir, name))))
+  if (databaseUrl === null && LEFT_BY_SERVER.every((name) => systemFiles.facts(join(dataDir, name)) === null))
     return note('database', `there is none yet in ${dataDir}: the first start of the server makes it`);
   try {
     const facts = databaseUrl === null ? sqliteFacts(dataDir) : await postgresFacts(config, clock);
@@ -169,7 +169,7 @@ function storeFaultText(error: NodeJS.ErrnoException, config: StoreConfig): stri
 
 function sqliteFacts(dataDir: string): StoreFacts {
   const file = join(dataDir, 'uqrp.sqlite');
-  if (!existsSync(file)) {
+  if (systemFiles.facts(file) === null) {
     throw new StartError(
       `there is no ${file}. Restore a backup, or set UQRP_DATABASE_URL as for the server. In a new directory the first start makes it.`,
     );

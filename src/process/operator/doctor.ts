@@ -1,6 +1,6 @@
-import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
-import { freeOctets } from '../../base/files.ts';
+import { freeOctets, systemFiles } from '../../base/files.ts';
 import type { Clock } from '../../base/time.ts';
 import { readAttestationKeys } from '../../control/datasets/keys.ts';
 import { ENCRYPTION_KEY } from '../../dns/dnssec/key-files.ts';
@@ -44,7 +44,9 @@ export async function examine(config: Config, clock: Clock): Promise<readonly Fi
     checkExamples(config),
     checkDisk(freeOctets(config.dataDir)),
     checkClock(clock(), newestOf(files)),
-    checkRights([config.dataDir, ...files].filter((path) => (statSync(path).mode & 0o077) !== 0)),
+    checkRights(
+      [config.dataDir, ...files].filter((path) => ((systemFiles.facts(path)?.mode ?? 0) & 0o077) !== 0),
+    ),
     ...(config.feed === null ? [] : [checkCredentials(config.feed.file, isOpenToAll(config.feed.file))]),
     await checkServer(config),
     await checkStore(config, clock),
@@ -64,7 +66,7 @@ export async function examine(config: Config, clock: Clock): Promise<readonly Fi
 
 /** The ports must be free, unless a server is running. */
 async function checkServer(config: Config): Promise<Finding> {
-  if (existsSync(join(config.dataDir, 'serve.lock'))) {
+  if (systemFiles.facts(join(config.dataDir, 'serve.lock')) !== null) {
     const lock = lockDataDir(config.dataDir);
     if ('fault' in lock) return wrong('server', lock.fault);
     if (!('release' in lock)) return ok('server', `runs as process ${lock.pid ?? 'unknown'}`);
@@ -82,10 +84,12 @@ async function checkServer(config: Config): Promise<Finding> {
 function checkViewOf({ dataDir, role }: Config): Finding {
   const view = join(dataDir, 'view');
   if (role === 'control') return note('view', 'a process with the role control has none');
-  if (!existsSync(join(view, 'state')))
+  if (systemFiles.facts(join(view, 'state')) === null)
     return note('view', 'there is none yet: the server builds it at its start');
-  const paths = [view, ...readdirSync(view).map((name) => join(view, name))];
-  return checkView(paths.map((path) => ({ path, mode: statSync(path).mode, isUsable: isUsable(path) })));
+  const paths = [view, ...systemFiles.list(view).map((name) => join(view, name))];
+  return checkView(
+    paths.map((path) => ({ path, mode: systemFiles.facts(path)?.mode ?? 0, isUsable: isUsable(path) })),
+  );
 }
 
 function isUsable(path: string): boolean {
@@ -167,23 +171,27 @@ function checkCertificateOf(config: Config, clock: Clock): Finding {
   if (config.role === 'control')
     return note('certificate', 'a process with the role control serves no DoT and DoH, and needs none');
   const { cert, key } = certificatePaths(config);
-  if (config.tls === null && !existsSync(cert))
+  if (config.tls === null && systemFiles.facts(cert) === null)
     return note('certificate', 'there is none yet: the server makes one at its start');
-  return checkCertificate(readFileSync(cert, 'utf8'), readFileSync(key, 'utf8'), clock());
+  return checkCertificate(systemFiles.read(cert).toString(), systemFiles.read(key).toString(), clock());
 }
 
 function certificatePaths({ tls, dataDir }: Config): { cert: string; key: string } {
   return tls ?? { cert: join(dataDir, 'tls', 'cert.pem'), key: join(dataDir, 'tls', 'key.pem') };
 }
 
-function filesOf(dataDir: string): string[] {
-  return readdirSync(dataDir, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name));
+function filesOf(folder: string): string[] {
+  return systemFiles.list(folder).flatMap((name) => {
+    const path = join(folder, name);
+    const kind = systemFiles.facts(path, 'link')?.kind;
+    return kind === 'folder' ? filesOf(path) : kind === 'file' ? [path] : [];
+  });
 }
 
 function newestOf(files: readonly string[]): number | null {
-  return files.length === 0 ? null : Math.max(...files.map((path) => statSync(path).mtimeMs));
+  return files.length === 0
+    ? null
+    : Math.max(...files.map((path) => systemFiles.facts(path)?.changedMs ?? 0));
 }
 
 function attempt(check: string, look: () => Finding): Finding {

@@ -1,9 +1,9 @@
 /** A command's connection to the control processes of a feed, with control's credentials. It opens no database. */
 import { createPublicKey, randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { InputError } from '../../base/errors.ts';
+import { systemFiles } from '../../base/files.ts';
 import type { Clock } from '../../base/time.ts';
 import { BusError } from '../../feed/bus/bus.ts';
 import { feedVerifier } from '../../feed/message/keys.ts';
@@ -58,7 +58,7 @@ export function settingsOfFolder(folder: string): ControlSettings {
 
 function readCredentials(path: string): ReturnType<typeof parseCredentials> {
   try {
-    return parseCredentials(readFileSync(path, 'utf8'));
+    return parseCredentials(systemFiles.read(path).toString());
   } catch (error) {
     if (error instanceof CredentialsError) throw new InputError(`${path}: ${error.message}`);
     const code = (error as NodeJS.ErrnoException).code ?? 'error';

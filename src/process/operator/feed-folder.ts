@@ -1,10 +1,9 @@
 /** The folder of a feed: the files of its broker, its authority, its nodes, and what lets control and nodes in. */
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { issueCertificate, makeAuthority } from '../../base/certificates.ts';
 import { InputError, UsageError } from '../../base/errors.ts';
-import { replaceFileSync } from '../../base/files.ts';
+import { makeFolderSync, replaceFileSync, systemFiles } from '../../base/files.ts';
 import type { Clock } from '../../base/time.ts';
 import { makeNkey } from '../../feed/bus/nats/nkey.ts';
 import { brokerConfig } from '../../feed/nodes/broker-config.ts';
@@ -78,8 +77,8 @@ export async function makeFeedFolder(
     );
   }
   const dir = resolve(folder);
-  mkdirSync(dir, { recursive: true });
-  if (readdirSync(dir).length > 0) {
+  makeFolderSync(dir, 0o777);
+  if (systemFiles.list(dir).length > 0) {
     throw new InputError(
       `${dir} is not empty: a new feed needs a folder of its own, because it makes a new authority`,
     );
@@ -138,7 +137,7 @@ export async function addFeedNode(
       `a node's name has 1 to 32 small letters, digits and hyphens, and is not "${CONTROL_NAME}"`,
     );
   }
-  if (out !== undefined && existsSync(out))
+  if (out !== undefined && systemFiles.facts(out) !== null)
     throw new InputError(`${out} exists: choose another file, or move it away`);
   const dir = resolve(feed);
   const control = readControl(dir);
@@ -170,7 +169,7 @@ export async function addFeedNode(
   try {
     change(dir, add);
   } catch (error) {
-    if (out !== undefined) rmSync(out, { force: true });
+    if (out !== undefined) systemFiles.remove(out);
     throw error;
   }
   return credentials;
@@ -205,7 +204,7 @@ export function removeFeedNode(name: string, feed: string): void {
 function change(dir: string, next: (all: FeedNodes) => FeedNodes): void {
   const lock = join(dir, LOCK);
   try {
-    mkdirSync(lock);
+    systemFiles.makeFolder(lock, 0o777);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     throw new InputError(
@@ -217,7 +216,7 @@ function change(dir: string, next: (all: FeedNodes) => FeedNodes): void {
     if (all === null) throw new InputError(`${join(dir, FILES.nodes)} is damaged: restore it from a backup`);
     writeNodes(dir, next(all));
   } finally {
-    rmdirSync(lock);
+    systemFiles.remove(lock);
   }
 }
 
@@ -238,7 +237,7 @@ function readControl(dir: string): ReturnType<typeof parseCredentials> {
 
 function read(dir: string, name: string): string {
   try {
-    return readFileSync(join(dir, name), 'utf8');
+    return systemFiles.read(join(dir, name)).toString();
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'error';
     throw new InputError(

@@ -1,4 +1,5 @@
-import { renameSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { systemFiles } from '../../base/files.ts';
 import type { Clock } from '../../base/time.ts';
 import {
   DecryptError,
@@ -114,7 +115,10 @@ export function openZoneKeys({ dataDir, onStored, ...options }: ZoneKeysOptions)
     },
     onStored(zone, origin) {
       const path = keyFile(dataDir, zone);
-      if (origin === 'imported') renameSync(path, `${path}.imported`);
+      if (origin === 'imported') {
+        systemFiles.rename(path, `${path}.imported`);
+        systemFiles.syncFolder(dirname(path));
+      }
       onStored?.(zone, origin);
     },
   });

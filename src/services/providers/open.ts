@@ -1,6 +1,5 @@
-import { mkdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { replaceFile } from '../../base/files.ts';
+import { makeFolder, replaceFile, systemFiles } from '../../base/files.ts';
 import { every } from '../../base/lifecycle/loop.ts';
 import type { Clock } from '../../base/time.ts';
 import { makeResolve } from '../../outbound/connection.ts';
@@ -88,8 +87,8 @@ const MODE = 0o600;
 
 /** The state in the file; null when there is none, or it is damaged or of another format. */
 export async function readSnapshot(path: string): Promise<ProviderState | null> {
-  const text = await readFile(path, 'utf8').catch(() => null);
-  const data = text === null ? undefined : jsonOf(text);
+  const content = await systemFiles.async.read(path).catch(() => null);
+  const data = content === null ? undefined : jsonOf(content.toString());
   if (at(data, 'format') !== FORMAT) return null;
   const entries = at(data, 'entries');
   const budgets = at(data, 'budgets');
@@ -102,7 +101,7 @@ export async function readSnapshot(path: string): Promise<ProviderState | null> 
 
 /** Replaces the file. @throws the error of the file system */
 export async function writeSnapshot(path: string, state: ProviderState): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
+  await makeFolder(dirname(path), 0o700);
   await replaceFile(path, `${JSON.stringify({ format: FORMAT, ...state })}\n`, MODE);
 }
 

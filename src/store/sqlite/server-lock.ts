@@ -1,7 +1,6 @@
-import { lstatSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { isOutOfSpace } from '../../base/files.ts';
+import { isOutOfSpace, replaceFileSync, systemFiles } from '../../base/files.ts';
 import { isBusy } from '../engine/engine-errors.ts';
 
 /** Stays when the lock is released. */
@@ -34,7 +33,7 @@ export function lockDataDir(dataDir: string): ServerLock | ServerLockHeld | Serv
   const pidFile = join(dataDir, PID_FILE);
   // A link would lock, and the process id overwrite, a file somewhere else.
   const strange = [lockFile, pidFile].find(
-    (path) => lstatSync(path, { throwIfNoEntry: false })?.isFile() === false,
+    (path) => (systemFiles.facts(path, 'link')?.kind ?? 'file') !== 'file',
   );
   if (strange !== undefined) return { fault: `${strange} is not a regular file. Remove it.` };
   let db: DatabaseSync | null = null;
@@ -47,7 +46,7 @@ export function lockDataDir(dataDir: string): ServerLock | ServerLockHeld | Serv
     writePid(pidFile);
     return {
       release() {
-        rmSync(pidFile, { force: true });
+        systemFiles.remove(pidFile);
         taken.close();
       },
     };
@@ -71,7 +70,7 @@ export function hasServer(dataDir: string): boolean {
 /** The lock holds without it, so a full disk does not keep a server from starting. */
 function writePid(pidFile: string): void {
   try {
-    writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 });
+    replaceFileSync(pidFile, `${process.pid}\n`, 0o600);
   } catch (error) {
     if (!isOutOfSpace(error)) throw error;
   }
@@ -98,7 +97,7 @@ function faultText(error: unknown, lockFile: string): string | null {
 /** The process id in the file, if such a process runs: the file of a killed server stays. */
 function readPid(pidFile: string): number | null {
   try {
-    const pid = Number(readFileSync(pidFile, 'utf8').slice(0, 20));
+    const pid = Number(systemFiles.read(pidFile).toString('utf8', 0, 20));
     return Number.isSafeInteger(pid) && pid > 0 && isRunning(pid) ? pid : null;
   } catch {
     return null;

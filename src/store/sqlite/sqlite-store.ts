@@ -1,6 +1,7 @@
-import { chmodSync, closeSync, type FSWatcher, openSync, statSync, watch } from 'node:fs';
+import { type FSWatcher, watch } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { Random } from '../../base/chance.ts';
+import { systemFiles } from '../../base/files.ts';
 import { uuidsOfTimes } from '../../base/ids.ts';
 import { pause, realTimers, type Timers, wholeSecondTimers } from '../../base/lifecycle/timers.ts';
 import type { Clock } from '../../base/time.ts';
@@ -43,8 +44,8 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   const { file, clock, timers = realTimers } = options;
   const ports = { timers, rowId: uuidsOfTimes(options.random) };
   // SQLite gives its log and index files the mode of this file.
-  closeSync(openSync(file, 'a', 0o600));
-  chmodSync(file, 0o600);
+  systemFiles.open(file, 'a', 0o600).close();
+  systemFiles.setMode(file, 0o600);
   const writer = new SqliteConnection(new DatabaseSync(file, { timeout: BUSY_TIMEOUT }));
   let reader: SqliteConnection;
   let commits: GroupCommit;
@@ -81,7 +82,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
     throw error;
   }
   const read = readerOn(reader, timers);
-  const { ino } = statSync(file);
+  const inode = systemFiles.facts(file)?.inode;
   return {
     engine: 'sqlite',
     read,
@@ -98,7 +99,8 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
     },
     async ping() {
       // Writes to a removed file succeed and are lost when the process ends.
-      if (statSync(file).ino !== ino) throw new Error('the SQLite file was replaced by another one');
+      if (systemFiles.facts(file)?.inode !== inode)
+        throw new Error('the SQLite file was replaced by another one');
       reader.run('select seq from feed_head');
     },
     close: async () => {
@@ -113,7 +115,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 
 /** Checkpoints the write-ahead log and truncates it, which removes every old copy of a page. */
 function scrub(writer: SqliteConnection, file: string): boolean {
-  if (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size === 0) return true;
+  if (systemFiles.facts(`${file}-wal`)?.octets === 0) return true;
   try {
     const [row] = writer.run('pragma wal_checkpoint(TRUNCATE)') as { busy: number }[];
     return row?.busy === 0;
