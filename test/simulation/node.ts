@@ -17,6 +17,7 @@ import { type AskedProcess, createAsking } from './edge/asking.ts';
 import type { Names } from './edge/names.ts';
 import type { Observe } from './edge/observation.ts';
 import { shareView } from './edge/shared-view.ts';
+import type { Validator } from './edge/validator.ts';
 import { openEdgeWorkers } from './edge/workers.ts';
 import { zoneKeys } from './edge/zone-keys.ts';
 import type { NodeSecrets } from './feed-secrets.ts';
@@ -32,6 +33,8 @@ export interface NodeOptions extends Common {
   /** Of those who ask. */
   readonly askers: Random;
   readonly observe: Observe;
+  /** Null: answers are not signed. */
+  readonly validator: Validator | null;
   /** An answer counts as usage of a namespace; `isSure` false: perhaps. */
   readonly metered: (node: string, namespaceId: string, isSure: boolean) => void;
   /** What must not be: the simulation ends with it. */
@@ -128,9 +131,9 @@ export function createNode(options: NodeOptions): SimulatedNode {
     let accounting: NodeAccounting | null = null;
     const workers = openEdgeWorkers({
       node: name,
-      count: 2,
+      count: options.askers.between(1, 2),
       shared,
-      keys: zoneKeys(),
+      keys: options.validator === null ? null : zoneKeys(),
       clock,
       timers: process,
       counters,

@@ -18,6 +18,7 @@ export const REACHED: readonly string[] = [
   'keys delivered',
   'answer with a record',
   'packet cache hit',
+  'keys of the zone read',
   'question over a commit',
   'question repeated over TCP',
 ];

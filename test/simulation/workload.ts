@@ -48,7 +48,8 @@ export function createWorkload(database: Database, random: Random, now: () => nu
     const id = namespaceId(name);
     const publicRead = random.chance(0.2);
     const flags = { publicRead, suspended: false, recordsCount: 0, createdAt: 0, updatedAt: 0 };
-    return { type: 'namespace.upserted', namespace: name, id, ...flags };
+    const maxTtl = random.chance(0.5) ? { maxTtl: random.pick([1, 86_400]) } : {};
+    return { type: 'namespace.upserted', namespace: name, id, ...flags, ...maxTtl };
   }
 
   /** As the store does it: reads end first, then records go, then the namespace. */

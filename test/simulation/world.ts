@@ -9,6 +9,8 @@ import { createControl, type SimulatedControl } from './control.ts';
 import type { Counters } from './counters.ts';
 import { createDatabase, type Database } from './database.ts';
 import { createDisk } from './disk.ts';
+import { createValidator } from './edge/validator.ts';
+import { zoneKeys } from './edge/zone-keys.ts';
 import { checkedOnce, checksumVerifier, createPlainSecrets } from './feed-secrets.ts';
 import { createWitness, InvariantError, type Witness } from './invariants.ts';
 import { createNode, type SimulatedNode } from './node.ts';
@@ -53,6 +55,10 @@ export interface World {
   stop(): void;
 }
 
+/** One seed in so many signs its answers. */
+const SIGNED = 2;
+/** Part of the answers whose signatures are checked by cryptography. */
+const SIGNATURES_CHECKED = 0.3;
 /** One seed in so many has keys, signatures and the exchange. */
 const WHOLE = 25;
 /** The control process that makes snapshots. */
@@ -112,6 +118,14 @@ export function createWorld({ seed, counters, trace = () => {} }: WorldOptions):
     }),
   );
   const askers = randomOf(streams.askers);
+  const validator =
+    seed % SIGNED === 0
+      ? createValidator({
+          now: scheduler.now,
+          anchors: zoneKeys,
+          isSampled: () => askers.chance(SIGNATURES_CHECKED),
+        })
+      : null;
   let failure: unknown = null;
   const usage = createUsageLedger(scheduler, database);
   const nodes: readonly SimulatedNode[] = NODES.map((name) =>
@@ -121,6 +135,7 @@ export function createWorld({ seed, counters, trace = () => {} }: WorldOptions):
       names: NAMES,
       askers,
       observe() {},
+      validator,
       metered: usage.answered,
       wrong: (error) => {
         failure ??= error;

@@ -11,8 +11,9 @@ import type { ProcessTimers } from '../scheduler.ts';
 import { agrees, judge, type Verdict } from './judge.ts';
 import { anyQuestion, type Names, questionAbout } from './names.ts';
 import type { AskedName, DecodedAnswer, NodeClaim, Observe } from './observation.ts';
-import { questionOctets, readReply } from './packets.ts';
+import { KEYS_OCTETS, questionOctets, readReply } from './packets.ts';
 import type { ReadableView, SharedView } from './shared-view.ts';
+import type { Validator } from './validator.ts';
 import type { EdgeWorkers } from './workers.ts';
 
 /** The process that is asked. */
@@ -43,6 +44,8 @@ interface AskingOptions extends Pick<Common, 'scheduler' | 'counters' | 'trace'>
   readonly names: Names;
   readonly random: Random;
   readonly observe: Observe;
+  /** Null: answers are not signed. */
+  readonly validator: Validator | null;
   /** An answer counts as usage of a namespace; `isSure` false: perhaps. */
   readonly metered: (namespaceId: string, isSure: boolean) => void;
   /** What must not be; the simulation ends. */
@@ -71,7 +74,7 @@ const ENDS_WITHIN_MS = 15_000;
 const AFTER_MS = 60;
 
 export function createAsking(options: AskingOptions): Asking {
-  const { node, names, random, scheduler, counters, trace, observe, metered, wrong } = options;
+  const { node, names, random, scheduler, counters, trace, observe, validator, metered, wrong } = options;
   /** What is asked around the commit that is under way. */
   let around: Repeated | null = null;
   let held: Instant | null = null;
@@ -137,9 +140,23 @@ export function createAsking(options: AskingOptions): Asking {
     const reply = process.workers.answer(worker, octets, transport);
     if (reply === null || reply instanceof Promise) return reply;
     const read = readReply(octets, reply);
-    if (read !== null || transport === 'tcp') return read;
+    if (read !== null) {
+      if (question.asked.dnssecOk && validator !== null) validate(validator, process, worker, reply);
+      return read;
+    }
+    if (transport === 'tcp') return read;
     counters.count('question repeated over TCP');
     return replyOf(process, question, 'tcp');
+  }
+
+  function validate(by: Validator, { workers }: AskedProcess, worker: number, reply: Uint8Array): void {
+    if (by.needsKeys()) {
+      const keys = workers.answer(worker, KEYS_OCTETS, 'tcp');
+      if (keys === null || keys instanceof Promise) return;
+      counters.count('keys of the zone read');
+      by.learn(keys);
+    }
+    by.check(reply);
   }
 
   function count(reply: DecodedAnswer, verdicts: readonly Verdict[]): void {
@@ -170,7 +187,7 @@ export function createAsking(options: AskingOptions): Asking {
 
   return {
     some(process) {
-      for (let left = random.between(0, 4); left > 0; left--) {
+      for (let left = random.between(0, 3); left > 0; left--) {
         const isNew = remembered.length === 0 || random.chance(0.3);
         const question = isNew
           ? remember(repeated(process, anyQuestion(names, random)))

@@ -11,6 +11,13 @@ export const ZONE = 'uqrp.net';
 const TYPES: Readonly<Record<AskedName['type'], number>> = { A: 1, SOA: 6, TXT: 16, NSEC: 47, DNSKEY: 48 };
 const PAYLOADS = [512, 1232, 4096] as const;
 
+/** For the keys of the zone, with their signatures. */
+export const KEYS_OCTETS = encodeQuery(nameFromText(ZONE)!, TYPES.DNSKEY, {
+  id: 1,
+  rd: true,
+  edns: { payload: 4096, dnssecOk: true },
+});
+
 export function questionOctets(asked: AskedName, random: Random): Uint8Array {
   const token = asked.token === null ? '' : `auth-${asked.token}.`;
   const name = `get.${token}${asked.key}.${ZONE}`;
@@ -30,11 +37,16 @@ function mixed(name: string, random: Random): string {
 
 /** @returns null for a reply that was cut off. @throws InvariantError for one that is none to this question */
 export function readReply(question: Uint8Array, reply: Uint8Array): DecodedAnswer | null {
-  const [asked, found] = [decoded(question), decoded(reply)];
-  // The octets of the question, its letters as they were sent.
-  const isEcho = found.id === asked.id && found.questions[0]?.name === asked.questions[0]!.name;
+  const found = dnsPacket.decode(asBuffer(reply));
+  // The number and the question, its letters as they were sent.
+  const end = endOfName(question) + 4;
+  const isEcho = [
+    [0, 2],
+    [12, end],
+  ].every(([from, to]) => asBuffer(question).subarray(from, to).equals(asBuffer(reply).subarray(from, to)));
   if (found.type !== 'response' || !isEcho) throw new InvariantError('a reply to another question');
   if (found.flag_tc) return null;
+  if (found.rcode === 'REFUSED') checkRefusal(question, reply);
   const text = found.answers.find(({ type }) => type === 'TXT');
   const envelope = text === undefined ? null : Buffer.concat(text.data as Buffer[]).toString('latin1');
   return {
@@ -45,8 +57,27 @@ export function readReply(question: Uint8Array, reply: Uint8Array): DecodedAnswe
   };
 }
 
-function decoded(octets: Uint8Array): ReturnType<typeof dnsPacket.decode> {
-  return dnsPacket.decode(Buffer.from(octets.buffer, octets.byteOffset, octets.length));
+/** The first refusal of each length of OPT record: all others are the same octets behind the question. */
+const refusals = new Map<number, string>();
+
+/** Nothing tells why it was refused. */
+function checkRefusal(question: Uint8Array, reply: Uint8Array): void {
+  const end = endOfName(question) + 4;
+  const octets = `${reply[2]! & ~1} ${reply[3]} ${Buffer.from(reply.subarray(end)).toString('hex')}`;
+  const kind = question.length - end + (question[end + 7] ?? 0);
+  const known = refusals.get(kind) ?? octets;
+  refusals.set(kind, known);
+  if (octets !== known) throw new InvariantError(`refused unlike others: ${octets} for ${known}`);
+}
+
+function endOfName(question: Uint8Array): number {
+  let at = 12;
+  while (question[at] !== 0) at += question[at]! + 1;
+  return at + 1;
+}
+
+function asBuffer(octets: Uint8Array): Buffer {
+  return Buffer.from(octets.buffer, octets.byteOffset, octets.length);
 }
 
 function partsOf(envelope: string | null): Pick<DecodedAnswer, 'format' | 'hintTtl' | 'data'> {
