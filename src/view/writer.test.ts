@@ -134,6 +134,16 @@ describe('LMDB view and its file', () => {
   });
   afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
+  it('is marked as open once, before the first change, and not at each', async () => {
+    const writer = openLmdbWriter({ path });
+    await writer.apply([], 1);
+    const marked = statSync(join(path, 'state')).ino;
+    await writer.apply([], 2);
+    // It is replaced whole at each mark.
+    assert.equal(statSync(join(path, 'state')).ino, marked);
+    await writer.close();
+  });
+
   /** Makes a view with one record and closes it in order. */
   async function make(): Promise<void> {
     const writer = openLmdbWriter({ path });

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseQueryName } from '../../protocol/names/query-name.ts';
+import type { Outcome } from '../../protocol/query/outcome.ts';
 import { queryTokenDigest, spellQueryToken } from '../../protocol/query/query-token.ts';
-import type { HostedView } from '../../view/view.ts';
-import { type AccessSettings, checkAccess } from './resolve.ts';
+import type { HostedRecord, HostedView } from '../../view/view.ts';
+import { type AccessSettings, checkAccess, resolve } from './resolve.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 const spelled = (seed: string): string => spellQueryToken(Buffer.alloc(32, seed));
@@ -12,12 +13,15 @@ const tokens = new Map([
   [queryTokenDigest(spelled('expired')), { namespace: 'acme', expiresAt: NOW }],
   [queryTokenDigest(spelled('other')), { namespace: 'other', expiresAt: NOW + 1 }],
   [queryTokenDigest(spelled('closed')), { namespace: 'closed', expiresAt: NOW + 1 }],
+  [queryTokenDigest(spelled('demo')), { namespace: 'playground', expiresAt: NOW + 1 }],
 ]);
 const namespaces = new Map([
   ['acme', { id: 'id-of-acme', publicRead: false, suspended: false }],
   ['other', { id: 'id-of-other', publicRead: false, suspended: false }],
   ['open', { id: 'id-of-open', publicRead: true, suspended: false }],
   ['closed', { id: 'id-of-closed', publicRead: true, suspended: true }],
+  ['playground', { id: 'id-of-playground', publicRead: false, suspended: false }],
+  ['playground-dev', { id: 'id-of-playground-dev', publicRead: false, suspended: true }],
 ]);
 
 /** The access to a query, and what was read from the view: a digest is 64 hexadecimal digits. */
@@ -55,6 +59,14 @@ const REFUSED: readonly (readonly [what: string, name: string, settings?: Access
   ['a suspended namespace, no token', 'get.temp.closed.v1'],
   ['a suspended namespace, its token', `get.auth-${spelled('closed')}.temp.closed.v1`],
   ['a demo namespace that is off', 'get.hello.playground.v1'],
+  ['a demo namespace that is off, a token of it', `get.auth-${spelled('demo')}.hello.playground.v1`],
+  ['a suspended demo namespace', 'get.hello.playground-dev.v1', { sync: true, demo: true }],
+  ['no token, while demo namespaces are on', 'get.temp.acme.v1', { sync: true, demo: true }],
+  [
+    'no namespace of this name, while demo namespaces are on',
+    'get.temp.nobody.v1',
+    { sync: true, demo: true },
+  ],
   ['an open namespace without synchronisation', 'get.temp.open.v1', { sync: false, demo: false }],
 ];
 
@@ -75,4 +87,62 @@ test('what is not refused', () => {
   assert.equal(accessTo('get.temp.open.v1').access.kind, 'open');
   assert.equal(accessTo('get.berlin.weather.public.v1').access.kind, 'public');
   assert.equal(accessTo('get.hello.playground.v1', { sync: true, demo: true }).access.kind, 'demo');
+});
+
+/** The outcome of a query to a view that has one record, or none. */
+function outcomeOf(name: string, record: HostedRecord | null): Outcome {
+  const view: HostedView = {
+    namespace: (label) => namespaces.get(label) ?? null,
+    token: (digest) => tokens.get(digest) ?? null,
+    record: () => record,
+    hasExpired: () => false,
+    maxTtl: () => 60,
+    anyBelow: () => assert.fail(),
+    refresh() {},
+  };
+  const parsed = parseQueryName(name);
+  assert.ok(parsed.kind === 'query');
+  const { outcome } = resolve(
+    parsed.query,
+    { view, access: { sync: true, demo: true }, services: new Map() },
+    NOW,
+    'uqrp.net',
+  );
+  assert.ok(!(outcome instanceof Promise));
+  return outcome;
+}
+
+const stored = (text: string, expiresAt: number | null = null): HostedRecord => ({
+  data: Buffer.from(text),
+  plain: true,
+  format: 'text',
+  ttlSeconds: 300,
+  expiresAt,
+});
+
+test('what a token opens ends with the token, also where there is nothing, or where the record lives longer', () => {
+  const name = `get.auth-${spelled('good')}.temp.acme.v1`;
+  for (const [record, kind] of [
+    [stored('brief'), 'answer'],
+    [stored('brief', NOW + 5_000), 'answer'],
+    [stored('brief', NOW), 'empty'],
+    [null, 'empty'],
+  ] as const) {
+    const outcome = outcomeOf(name, record);
+    assert.ok(outcome.kind === kind);
+    assert.equal(outcome.until, NOW + 1);
+  }
+});
+
+test('a demo namespace answers with its stored record, or else with that of every demo namespace', () => {
+  const textOf = (name: string, record: HostedRecord | null): string => {
+    const outcome = outcomeOf(name, record);
+    return outcome.kind === 'answer' ? Buffer.from(outcome.text).toString() : outcome.kind;
+  };
+  assert.match(textOf('get.hello.playground.v1', stored('of the playground')), /of the playground/);
+  assert.match(textOf('get.hello.playground.v1', null), /d=SGVsbG8gZnJvbSBETlMu$/);
+  const [first, second] = [textOf('get.flags.playground.v1', null), textOf('get.flags.playground.v2', null)];
+  assert.match(first, /d=/);
+  assert.ok(second.length > first.length, 'the second version has one flag more');
+  assert.equal(textOf('get.x.hello.playground.v1', null), 'empty');
 });
