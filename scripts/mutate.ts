@@ -227,9 +227,13 @@ function sampleOf(all: readonly Mutation[], size: number, seed: string): readonl
   return ranked.flatMap(([, one]) => (chosen.has(one) ? [one] : [])).slice(0, size);
 }
 
-function isEquivalent({ file, text, kind }: Mutation): boolean {
+function isEquivalent({ file, text, kind, to }: Mutation): boolean {
   return EQUIVALENTS.some(
-    (one) => one.file === file && text.startsWith(one.text) && (one.kinds?.includes(kind) ?? true),
+    (one) =>
+      one.file === file &&
+      text.startsWith(one.text) &&
+      (one.kinds?.includes(kind) ?? true) &&
+      (one.to === undefined || one.to === to),
   );
 }
 

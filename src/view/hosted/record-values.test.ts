@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { LIMITS } from '../../base/limits.ts';
 import { contentFormat, FORMATS } from '../../protocol/query/envelope.ts';
+import { namespaceKey, recordTableKey } from './record-keys.ts';
 import { decodeRecord, decodeToken, encodeRecord, encodeToken } from './record-values.ts';
 
 describe('values of the view', () => {
@@ -53,4 +54,12 @@ describe('values of the view', () => {
       ),
     );
   });
+});
+
+it('a name that no query can contain has no key', () => {
+  const most = `${'a'.repeat(250)}.v1`;
+  for (const name of ['', 'v1', '.v1', `a${most}`]) assert.equal(recordTableKey(name), null, name);
+  assert.equal(recordTableKey(most)?.length, 253);
+  assert.equal(namespaceKey('a'.repeat(64)), null);
+  assert.equal(namespaceKey('a'.repeat(63))?.length, 64);
 });
