@@ -10,6 +10,8 @@ export interface PlantedFault extends PlantedText {
 /** Within so many seeds, from 1 on, each is found. */
 export const PLANTED_SEEDS = 200;
 
+const ANSWERS = /answers what its view does not have/;
+
 /** Faults that are put into the code one at a time, to see that the world finds them. */
 export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
   'sleep-through-wake-ups': {
@@ -46,5 +48,82 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     from: '!isLost && expectedLast !== lastSeq',
     to: '!isLost && expectedLast < 0',
     finds: /^stream: /,
+  },
+  'counters-before-commit': {
+    why: 'a cache keeps the old answer under the new count, until the next change of the name',
+    file: 'src/feed/follower/follower.ts',
+    from: '    await inView(how);\n    cursor = next;\n    onApplied?.(changes, next);',
+    to: '    onApplied?.(changes, next);\n    await inView(how);\n    cursor = next;',
+    finds: ANSWERS,
+  },
+  'count-after-read': {
+    why: 'the same from the other side: a change between reading and counting',
+    file: 'src/dns/query/packet.ts',
+    from: 'const counted = { from: now, ...countersOf(to) };\n    view.refresh();\n    const answer = respond(request, to, options, now, transport);',
+    to: 'view.refresh();\n    const answer = respond(request, to, options, now, transport);\n    const counted = { from: now, ...countersOf(to) };',
+    finds: ANSWERS,
+  },
+  'count-after-refresh': {
+    why: 'a change between the refresh of the view and the count',
+    file: 'src/dns/query/packet.ts',
+    from: 'const counted = { from: now, ...countersOf(to) };\n    view.refresh();',
+    to: 'view.refresh();\n    const counted = { from: now, ...countersOf(to) };',
+    finds: ANSWERS,
+  },
+  'private-answer-without-end': {
+    why: 'a private record is served from a cache after its expiry',
+    file: 'src/dns/query/resolve.ts',
+    from: 'ttl: 0, until: expiresAt ?? FOREVER }',
+    to: 'ttl: 0, until: FOREVER }',
+    finds: ANSWERS,
+  },
+  'token-without-end': {
+    why: 'a cache answers a token that has ended',
+    file: 'src/dns/query/resolve.ts',
+    from: 'until: Math.min(outcome.until, until)',
+    to: 'until: outcome.until',
+    finds: ANSWERS,
+  },
+  'token-expiry-not-checked': {
+    why: 'a token opens its namespace after its end',
+    file: 'src/dns/query/resolve.ts',
+    from: '    token.expiresAt > now;',
+    to: '    token.expiresAt > 0;',
+    finds: ANSWERS,
+  },
+  'token-of-another-namespace': {
+    why: 'a token opens namespaces of other customers',
+    file: 'src/dns/query/resolve.ts',
+    from: 'token?.namespace === query.namespace &&',
+    to: 'token != null &&',
+    finds: ANSWERS,
+  },
+  'expired-record-served': {
+    why: 'a record is served between its expiry and the sweep',
+    file: 'src/dns/query/resolve.ts',
+    from: 'if (expiresAt !== null && expiresAt <= now) return EXPIRED;',
+    to: '',
+    finds: ANSWERS,
+  },
+  'ttl-beyond-expiry': {
+    why: 'resolvers keep a public record after its expiry',
+    file: 'src/dns/query/resolve.ts',
+    from: 'const ttl = Math.min(maxTtl, Math.floor((expiresAt - now) / 1000));',
+    to: 'const ttl = maxTtl;',
+    finds: ANSWERS,
+  },
+  'every-usage-failure-is-a-refusal': {
+    why: 'answers are not counted when control is away for a moment',
+    file: 'src/dns/accounting/node-accounting.ts',
+    from: 'isRefused: (error) => error instanceof UsageFormatError,',
+    to: 'isRefused: () => true,',
+    finds: /^usage: \d+ answers are missing/,
+  },
+  'revocation-not-announced': {
+    why: 'a cache answers a revoked token',
+    file: 'src/process/edge/followed-view.ts',
+    from: 'for (const change of changes) freshness.bumpFor(change);',
+    to: "for (const change of changes) if (change.type !== 'token.revoked') freshness.bumpFor(change);",
+    finds: ANSWERS,
   },
 };
