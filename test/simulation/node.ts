@@ -1,7 +1,7 @@
 import { type NodeAccounting, openNodeAccounting } from '../../src/dns/accounting/node-accounting.ts';
 import { usageSpool } from '../../src/dns/accounting/spool.ts';
 import type { Follower } from '../../src/feed/follower/follower.ts';
-import { busUsageSink } from '../../src/feed/nodes/meter.ts';
+import { busQueryLogSink, busUsageSink } from '../../src/feed/nodes/meter.ts';
 import type { FeedRefusal } from '../../src/feed/ports/refusal.ts';
 import type { ViewWriter } from '../../src/feed/ports/view-writer.ts';
 import { openBusSource } from '../../src/feed/receive/bus-source.ts';
@@ -16,6 +16,7 @@ import { emptyView } from './disk.ts';
 import { type AskedProcess, createAsking } from './edge/asking.ts';
 import type { Names } from './edge/names.ts';
 import type { Observe } from './edge/observation.ts';
+import { privateRows } from './edge/private-rows.ts';
 import { shareView } from './edge/shared-view.ts';
 import type { Validator } from './edge/validator.ts';
 import { openEdgeWorkers } from './edge/workers.ts';
@@ -162,7 +163,9 @@ export function createNode(options: NodeOptions): SimulatedNode {
       node: name,
       boot: `${name}-${++boots}`,
       usage,
-      queryLog: null,
+      queryLog: options.isWhole
+        ? privateRows(busQueryLogSink(rpc), options.names, asking.answered, options.wrong)
+        : null,
       spool: usageSpool('/node', disk.files(process)),
       onDropped: () => {},
       onUsageRefused: () => {},

@@ -126,7 +126,7 @@ function startProcess(scheduler: Scheduler, clock: MachineClock): RunningProcess
 export interface MachineOptions extends Pick<Common, 'scheduler' | 'counters' | 'trace'> {
   readonly name: string;
   readonly disk: Disk;
-  readonly broker: MemoryBroker;
+  readonly broker: Pick<MemoryBroker, 'connect'>;
   /** Of nonces, keys and numbers of questions. */
   readonly random: Random;
 }

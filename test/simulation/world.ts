@@ -9,6 +9,7 @@ import { createControl, type SimulatedControl } from './control.ts';
 import type { Counters } from './counters.ts';
 import { createDatabase, type Database } from './database.ts';
 import { createDisk } from './disk.ts';
+import { createSentMessages } from './edge/sent-messages.ts';
 import { createValidator } from './edge/validator.ts';
 import { zoneKeys } from './edge/zone-keys.ts';
 import { checkedOnce, checksumVerifier, createPlainSecrets } from './feed-secrets.ts';
@@ -98,11 +99,16 @@ export function createWorld({ seed, counters, trace = () => {} }: WorldOptions):
   };
   const disks = randomOf(streams.disk);
   let machines = 0;
+  let failure: unknown = null;
+  const wrong = (error: unknown): void => {
+    failure ??= error;
+  };
+  const sent = createSentMessages({ now: scheduler.now, wrong });
   const machine = (name: string): Machine =>
     createMachine({
       ...common,
       name,
-      broker,
+      broker: { connect: (end) => sent.watch(broker.connect(end)) },
       disk: createDisk(disks, scheduler, () => disks.between(1, 8)),
       random: randomOf(streams.machines + machines++),
     });
@@ -126,7 +132,6 @@ export function createWorld({ seed, counters, trace = () => {} }: WorldOptions):
           isSampled: () => askers.chance(SIGNATURES_CHECKED),
         })
       : null;
-  let failure: unknown = null;
   const usage = createUsageLedger(scheduler, database);
   const nodes: readonly SimulatedNode[] = NODES.map((name) =>
     createNode({
@@ -137,9 +142,7 @@ export function createWorld({ seed, counters, trace = () => {} }: WorldOptions):
       observe() {},
       validator,
       metered: usage.answered,
-      wrong: (error) => {
-        failure ??= error;
-      },
+      wrong,
     }),
   );
   const witnesses = new Map<string, Witness>(NODES.map((name) => [name, createWitness(name, database)]));

@@ -37,6 +37,8 @@ export interface Asking {
   committed(process: AskedProcess): void;
   /** The commit was announced to the workers. */
   announced(process: AskedProcess): void;
+  /** Answers that the node has given. */
+  answered(): number;
 }
 
 interface AskingOptions extends Pick<Common, 'scheduler' | 'counters' | 'trace'> {
@@ -78,6 +80,7 @@ export function createAsking(options: AskingOptions): Asking {
   /** What is asked around the commit that is under way. */
   let around: Repeated | null = null;
   let held: Instant | null = null;
+  let answers = 0;
   const remembered: Repeated[] = [];
   const ending = new WeakSet<Repeated>();
 
@@ -108,6 +111,7 @@ export function createAsking(options: AskingOptions): Asking {
       told(null);
       return;
     }
+    answers++;
     counters.count(`answer ${reply.rcode}`);
     if (reply.envelope !== null) counters.count('answer with a record');
     count(reply, verdicts);
@@ -186,6 +190,7 @@ export function createAsking(options: AskingOptions): Asking {
   }
 
   return {
+    answered: () => answers,
     some(process) {
       for (let left = random.between(0, 3); left > 0; left--) {
         const isNew = remembered.length === 0 || random.chance(0.3);
