@@ -162,21 +162,72 @@ export const RESTRICTED_IMPORTS = (
 
 const COMPOSITION_ROOTS = /^src\/(?:process\/(?:main|edge-worker|snapshot-process)|cli)\.ts$/;
 
+/**
+ * Time, waits and chance come through ports (`base/lifecycle/timers.ts`, `base/chance.ts`, a `Clock`), so that a simulation decides them. These
+ * files alone read past them, each what is named.
+ */
+const PAST_THE_PORTS: readonly (readonly [path: string, what: readonly Port[], why: string])[] = [
+  ['base/lifecycle/timers.ts', ['elapsed', 'wait', 'turn'], 'it is the port'],
+  ['base/chance.ts', ['chance'], 'it is the port'],
+  ['cli/', ['elapsed', 'wait'], 'a command of a person at a terminal'],
+  ['dns/doh/http2/connection.ts', ['turn'], 'answers of one turn leave together: tuned by measurement'],
+  ['dns/stream/stream-connection.ts', ['turn'], 'answers of one turn leave together: tuned by measurement'],
+  ['dns/udp/replies.ts', ['turn'], 'answers of one turn leave together: tuned by measurement'],
+  ['outbound/', ['wait'], 'its deadlines are of real sockets'],
+  ['process/dns-client.ts', ['wait', 'chance'], 'a command that asks over real sockets'],
+  ['process/health-worker.ts', ['elapsed'], 'a composition root'],
+  ['process/node/', ['wait'], 'it waits for real threads'],
+  ['process/operator/', ['wait'], 'commands that ask a real broker'],
+  ['process/snapshot-process.ts', ['wait'], 'a composition root'],
+  ['services/answers.ts', ['chance'], 'chance is what its services answer'],
+];
+
+type Port = 'elapsed' | 'wait' | 'turn' | 'chance';
+
+const READS: Readonly<Record<Port, readonly [pattern: RegExp, port: string]>> = {
+  elapsed: [/\bperformance\s*\.\s*now\b|\bhrtime\b/, 'Timers.elapsed'],
+  wait: [
+    /(?<![.\w])set(?:Timeout|Interval)\b|\bnode:timers\b|\bAbortSignal\s*\.\s*timeout\b|\bAtomics\s*\.\s*wait\b/,
+    'Timers.after, or pause',
+  ],
+  turn: [/(?<![.\w])setImmediate\b/, 'nextTurn'],
+  chance: [
+    /\bMath\s*\.\s*random\b|\brandom(?:Bytes|UUID|Int|Fill|FillSync)\b|\bgetRandomValues\b/,
+    'Random, or realRandom where a simulation never comes',
+  ],
+};
+
+const READS_PAST_PORTS = (Object.keys(READS) as Port[]).map((port) => {
+  const [pattern, instead] = READS[port];
+  const files = PAST_THE_PORTS.filter(([, what]) => what.includes(port)).map(([path]) => path);
+  const only = new RegExp(`^src/(?:${files.join('|')})`);
+  return { name: `${port} past its port`, pattern, only, why: `use ${instead}` };
+});
+
 /** Words that only some files of src/ may contain. Comments and tests are not checked. */
-export const WORDS = (
-  [
-    [
-      'process.env',
-      /\bprocess\s*(?:\?\.|\.)\s*env\b|\bprocess\s*\[|\benv\b[^;]*\bfrom 'node:process'/,
-      /^src\/ops\/config\/env\.ts$/,
-      'the environment is read in one place',
-    ],
-    [
-      'Date.now',
-      /\bDate\s*\.\s*now\b|\bnew Date\(\s*\)|\bDate\(\s*\)/,
-      COMPOSITION_ROOTS,
-      'time is handed around as a Clock',
-    ],
-    ['fetch', /(?<![.\w])fetch\(/, /^src\/outbound\//, 'requests leave through outbound'],
-  ] as const
-).map(([name, pattern, only, why]) => ({ name, pattern, only, why }));
+export const WORDS: readonly {
+  readonly name: string;
+  readonly pattern: RegExp;
+  readonly only: RegExp;
+  readonly why: string;
+}[] = [
+  {
+    name: 'process.env',
+    pattern: /\bprocess\s*(?:\?\.|\.)\s*env\b|\bprocess\s*\[|\benv\b[^;]*\bfrom 'node:process'/,
+    only: /^src\/ops\/config\/env\.ts$/,
+    why: 'the environment is read in one place',
+  },
+  {
+    name: 'Date.now',
+    pattern: /\bDate\s*\.\s*now\b|\bnew Date\(\s*\)|\bDate\(\s*\)/,
+    only: COMPOSITION_ROOTS,
+    why: 'time is handed around as a Clock',
+  },
+  {
+    name: 'fetch',
+    pattern: /(?<![.\w])fetch\(/,
+    only: /^src\/outbound\//,
+    why: 'requests leave through outbound',
+  },
+  ...READS_PAST_PORTS,
+];

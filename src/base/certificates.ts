@@ -1,13 +1,7 @@
 /** X.509 certificates of version 3 (RFC 5280) with ECDSA over P-256. */
 
-import {
-  createHash,
-  createPrivateKey,
-  generateKeyPairSync,
-  type KeyObject,
-  randomBytes,
-  sign,
-} from 'node:crypto';
+import { createHash, createPrivateKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { realRandom } from './chance.ts';
 import { der } from './der.ts';
 import { parseAddress } from './network/address.ts';
 import type { CertificatePair } from './network/tls.ts';
@@ -63,7 +57,7 @@ function signCertificate(fields: CertificateFields): string {
 function certificateBody(fields: CertificateFields): Buffer {
   const { publicKey, now, days } = fields;
   const spki = publicKey.export({ type: 'spki', format: 'der' });
-  const serial = randomBytes(SERIAL_OCTETS);
+  const serial = realRandom(SERIAL_OCTETS);
   // Positive and of full length.
   serial[0] = (serial[0]! & 0x7f) | 0x40;
   const notBefore = now - BACKDATED_DAYS * DAY_MS;

@@ -184,7 +184,7 @@ export function eventStream(response: ServerResponse, onEnd: () => void): EventS
     read() {
       const wasFull = !isReady;
       isReady = true;
-      if (wasFull) setImmediate(() => onRoom());
+      if (wasFull) void nextTurn().then(() => onRoom());
     },
   });
   const finish = (): void => {

@@ -3,6 +3,7 @@ import { promises as dns } from 'node:dns';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { isIP, connect as netConnect, type Socket } from 'node:net';
 import { type SecureContext, type TLSSocket, connect as tlsConnect } from 'node:tls';
+import { realTimers } from '../base/lifecycle/timers.ts';
 import type { OutboundFault, OutboundRequest, OutboundResult } from './request.ts';
 
 /** Addresses of a host, IPv4 first; empty on any failure. After an abort it resolves with those found. Never rejects. */
@@ -53,7 +54,7 @@ interface Taken {
 function resolverPool(servers: readonly string[]): () => Taken {
   const idle: { resolver: dns.Resolver; bornAt: number }[] = [];
   return () => {
-    const now = performance.now();
+    const now = realTimers.elapsed();
     let one = idle.pop();
     if (one === undefined || now - one.bornAt > RESOLVER_MS) {
       const resolver = new dns.Resolver({ timeout: TIMEOUT_MS, tries: TRIES });
@@ -93,7 +94,7 @@ export function createTlsSessions(lifeMs = LIFE_MS, hostsMax = HOSTS_MAX): TlsSe
     get(host) {
       const kept = sessions.get(host);
       if (kept === undefined) return undefined;
-      if (performance.now() < kept.until) return kept.session;
+      if (realTimers.elapsed() < kept.until) return kept.session;
       sessions.delete(host);
       return undefined;
     },
@@ -106,7 +107,7 @@ export function createTlsSessions(lifeMs = LIFE_MS, hostsMax = HOSTS_MAX): TlsSe
           break;
         }
       }
-      sessions.set(host, { session, until: performance.now() + lifeMs });
+      sessions.set(host, { session, until: realTimers.elapsed() + lifeMs });
     },
     forget(host) {
       sessions.delete(host);

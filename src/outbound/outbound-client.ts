@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
+import { realTimers } from '../base/lifecycle/timers.ts';
 import { type PinnedResult, pinnedRequest, type Resolve, type TlsSessions } from './connection.ts';
 import {
   deadline,
@@ -48,7 +49,7 @@ export function createOutboundClient(options: OutboundClientOptions): OutboundCl
     let last: PinnedResult = { result: failed('connection_failed'), wasConnected: false };
     for (const [index, address] of addresses.entries()) {
       // An equal share of the time left, so that an address that drops packets cannot use all of it.
-      const connectMs = Math.max(1, (endsAt - performance.now()) / (addresses.length - index));
+      const connectMs = Math.max(1, (endsAt - realTimers.elapsed()) / (addresses.length - index));
       last = await dial(request, { address, secureContext, sessions, connectMs, signal });
       if (last.wasConnected || signal.aborted) break;
     }

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
+import { backgroundTimers, pause, realTimers } from '../base/lifecycle/timers.ts';
 import type { OutboundClient } from './outbound-client.ts';
 import type { OutboundFault, OutboundRequest, OutboundResult } from './request.ts';
 
@@ -60,7 +60,7 @@ export function startOutboundThread({ entry, settings, onExit }: OutboundThreadO
     fresh.on('error', () => {});
     fresh.once('exit', () => {
       worker = null;
-      mayStart = sleep(RESTART_MS, undefined, { ref: false });
+      mayStart = pause(backgroundTimers, RESTART_MS);
       failAll('interrupted');
       if (!isStopped) onExit?.();
     });
@@ -89,10 +89,10 @@ export function startOutboundThread({ entry, settings, onExit }: OutboundThreadO
     return new Promise((resolve) => {
       const onAbort = (): void => settle(id, { kind: 'failed', fault: 'timeout' });
       const onHung = (): void => settle(id, { kind: 'failed', fault: 'interrupted' });
-      const timer = setTimeout(onHung, settings.deadlineMs + HUNG_MS);
+      const cancel = realTimers.after(settings.deadlineMs + HUNG_MS, onHung);
       signal?.addEventListener('abort', onAbort, { once: true });
       pending.set(id, (result) => {
-        clearTimeout(timer);
+        cancel();
         signal?.removeEventListener('abort', onAbort);
         pending.delete(id);
         resolve(result);

@@ -1,3 +1,5 @@
+import { realTimers } from '../base/lifecycle/timers.ts';
+
 /** Why there is no response. A closed set, so that no text of the peer gets into logs. */
 const OUTBOUND_FAULTS = [
   'timeout',
@@ -45,14 +47,14 @@ interface Deadline {
 export function deadline(ms: number, outer: AbortSignal | undefined): Deadline {
   const controller = new AbortController();
   const abort = (): void => controller.abort();
-  const timer = setTimeout(abort, ms);
+  const cancel = realTimers.after(ms, abort);
   if (outer?.aborted) abort();
   outer?.addEventListener('abort', abort, { once: true });
   return {
     signal: controller.signal,
-    endsAt: performance.now() + ms,
+    endsAt: realTimers.elapsed() + ms,
     release: () => {
-      clearTimeout(timer);
+      cancel();
       outer?.removeEventListener('abort', abort);
     },
   };

@@ -2,14 +2,15 @@
  * Composition root of the process: open, connect, run, close. `edge-worker.ts` is its counterpart in a DNS thread. Modules of a role are imported when the process
  * has that role: each module costs memory.
  */
+
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { freeOctets } from '../base/files.ts';
 import { type CloseStep, closeAll, closeTogether, unlessCancelled } from '../base/lifecycle/close.ts';
 import { collectGarbage } from '../base/lifecycle/collect-garbage.ts';
 import { closeHttp } from '../base/lifecycle/http.ts';
+import { backgroundTimers, pause } from '../base/lifecycle/timers.ts';
 import type { Clock } from '../base/time.ts';
 import { loadUdpAddon } from '../dns/udp/batch-listener.ts';
 import type { Config } from '../ops/config/config.ts';
@@ -210,7 +211,7 @@ export async function serve(
       listeners.push(() => role.stop());
       // A node answers from its view when it cannot reach the feed, or its disk is full.
       const first = [role.caughtUp, role.attempted];
-      if (control === null) first.push(sleep(FIRST_PASS_MS, undefined, { ref: false }));
+      if (control === null) first.push(pause(backgroundTimers, FIRST_PASS_MS));
       await unlessCancelled(Promise.race(first), cancel);
     }
     cancel.throwIfAborted();

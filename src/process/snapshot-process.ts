@@ -2,8 +2,10 @@
  * Composition root of the process that makes snapshots: it follows the feed with a view of its own, as a node does, and listens
  * nowhere. `feed/snapshots/child-process.ts` starts it. It ends with its parent.
  */
-import { createPrivateKey, createPublicKey, randomBytes } from 'node:crypto';
+
+import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { join } from 'node:path';
+import { realRandom } from '../base/chance.ts';
 import { makeFolderSync, readParts, systemFiles } from '../base/files.ts';
 import { closeAll } from '../base/lifecycle/close.ts';
 import type { Clock } from '../base/time.ts';
@@ -37,7 +39,7 @@ const MODE_DIRECTORY = 0o700;
 /** The parent kills a child that needs longer. */
 const END_MS = 4_000;
 const clock: Clock = () => Date.now();
-const random = (octets: number): Uint8Array => randomBytes(octets);
+const random = realRandom;
 
 let keys: readonly HourlyKey[] = [];
 let startedAt = 0;

@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { realRandom } from '../base/chance.ts';
 import { isOutOfSpace } from '../base/files.ts';
 import { type Backoff, backoffMs, createWaker } from '../base/lifecycle/loop.ts';
 import { createReportLimits } from '../base/lifecycle/report-limits.ts';
@@ -16,7 +16,7 @@ import type { Store } from '../store/store.ts';
 /** Encrypts signing secrets of webhooks under a key derived from the server's secret, used for nothing else. */
 export function webhookSecretEncryption(
   secret: Secret,
-  random: (octets: number) => Uint8Array = randomBytes,
+  random: (octets: number) => Uint8Array = realRandom,
 ): SecretEncryption {
   return aesGcmEncryption(deriveKey(secret, 'webhook-signing-secret', 32), random);
 }

@@ -1,4 +1,4 @@
-import { randomFillSync, randomUUID } from 'node:crypto';
+import { randomUuid, realRandom } from '../base/chance.ts';
 import { malformedAnswer, momentary } from './answers.ts';
 import { type Service, type ServiceDescription, serviceSchema } from './service.ts';
 
@@ -38,7 +38,7 @@ export function makeUuid(): Service {
     about: UUID_ABOUT,
     answer(params, now) {
       const version = params.length > 1 ? null : (params[0] ?? 'v4').toLowerCase();
-      if (version === 'v4') return momentary({ uuid: randomUUID(), ver: 4 }, now);
+      if (version === 'v4') return momentary({ uuid: randomUuid(realRandom), ver: 4 }, now);
       if (version === 'v7') return momentary({ uuid: uuidOfTime(now), ver: 7 }, now);
       return malformedAnswer('value');
     },
@@ -47,7 +47,7 @@ export function makeUuid(): Service {
 
 /** Version 7: milliseconds since the epoch, then 74 random bits (RFC 9562 §5.7). */
 function uuidOfTime(now: number): string {
-  const octets = randomFillSync(Buffer.alloc(OCTETS), TIME_OCTETS);
+  const octets = Buffer.from(realRandom(OCTETS));
   octets.writeUIntBE(now, 0, TIME_OCTETS);
   octets[6] = 0x70 | (octets[6]! & 0x0f);
   octets[8] = 0x80 | (octets[8]! & 0x3f);

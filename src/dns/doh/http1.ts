@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { Duplex, Readable } from 'node:stream';
 import { HttpWork } from '../../base/lifecycle/http.ts';
 import type { Holder } from '../../base/lifecycle/places.ts';
+import { realTimers } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Clock } from '../../base/time.ts';
 import { COMMON_HEADERS, errorResponse } from './answer.ts';
@@ -87,7 +88,7 @@ function readBody(
   const settle = (result: Uint8Array | BodyFault): void => {
     if (settled) return;
     settled = true;
-    clearTimeout(deadline);
+    cancel();
     stream.off('data', onData);
     take(result);
   };
@@ -98,7 +99,7 @@ function readBody(
     stream.pause();
     settle('too-large');
   };
-  const deadline = setTimeout(() => settle('too-slow'), ms);
+  const cancel = realTimers.after(ms, () => settle('too-slow'));
   stream.on('data', onData);
   stream.once('end', () => settle(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, octets)));
   stream.once('close', () => settle('gone'));

@@ -2,6 +2,7 @@
 
 import type { Server, Socket } from 'node:net';
 import { createPlaces, type Holder, type SharedPlace } from '../../base/lifecycle/places.ts';
+import { backgroundTimers, realTimers } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { networksOf, readAddress } from '../../base/network/address.ts';
 import type { Transport } from '../../base/network/transport.ts';
@@ -108,18 +109,15 @@ export function admitConnections(server: Server, options: AdmissionOptions): Adm
   if (handshake !== null) server.on('secureConnection', (socket: Socket) => handshakes.end(peerOf(socket)));
 
   /** A listener without handshakes has no timer. */
-  let sweeper: NodeJS.Timeout | null = null;
+  let cancelSweep: (() => void) | null = null;
   function sweepLater(limits: HandshakeLimits): void {
-    sweeper ??= setTimeout(
-      () => {
-        sweeper = null;
-        handshakes.closeBefore(clock() - (connectionLimit.crowded ? limits.crowdedMs : limits.ms));
-        if (!handshakes.isEmpty) sweepLater(limits);
-      },
-      Math.max(10, limits.crowdedMs / SWEEPS),
-    ).unref();
+    cancelSweep ??= backgroundTimers.after(Math.max(10, limits.crowdedMs / SWEEPS), () => {
+      cancelSweep = null;
+      handshakes.closeBefore(clock() - (connectionLimit.crowded ? limits.crowdedMs : limits.ms));
+      if (!handshakes.isEmpty) sweepLater(limits);
+    });
   }
-  const stop = (): void => clearTimeout(sweeper ?? undefined);
+  const stop = (): void => cancelSweep?.();
   return {
     open,
     serve(socket, holder) {
@@ -128,11 +126,11 @@ export function admitConnections(server: Server, options: AdmissionOptions): Adm
     },
     stop,
     async closeWithin(graceMs) {
-      const grace = setTimeout(() => {
+      const cancel = realTimers.after(graceMs, () => {
         for (const socket of open) socket.destroy();
-      }, graceMs);
+      });
       await new Promise<void>((resolve) => server.close(() => resolve()));
-      clearTimeout(grace);
+      cancel();
       stop();
     },
   };

@@ -242,6 +242,6 @@ export class StreamConnection {
     this.#socket.end();
     // Keep reading and discard, so that the peer's FIN is seen.
     this.#socket.resume();
-    setTimeout(() => this.#socket.destroySoon(), LINGER_MS).unref();
+    backgroundTimers.after(LINGER_MS, () => this.#socket.destroySoon());
   }
 }

@@ -1,6 +1,7 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
-import type { Timers } from '../../base/lifecycle/timers.ts';
+import { every } from '../../base/lifecycle/loop.ts';
+import { backgroundTimers, type Timers } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
 import {
   admitConnections,
@@ -116,14 +117,15 @@ async function serveStreams(
     socket.once('close', () => open.delete(socket));
   });
 
-  const sweeper = setInterval(
-    () => sweep(open.values(), options.clock(), idleMs(), limits.drainMs),
-    Math.max(10, Math.min(limits.idleMs, limits.drainMs) / SWEEPS),
-  );
-  sweeper.unref();
+  const sweeping = every({
+    ms: Math.max(10, Math.min(limits.idleMs, limits.drainMs) / SWEEPS),
+    task: () => sweep(open.values(), options.clock(), idleMs(), limits.drainMs),
+    onError() {},
+    timers: backgroundTimers,
+  });
 
   const address = await listening(server, options).catch((fault: unknown) => {
-    clearInterval(sweeper);
+    void sweeping.stop();
     guarded.stop();
     throw fault;
   });
@@ -135,7 +137,7 @@ async function serveStreams(
       closing = true;
       for (const connection of open.values()) connection.drain();
       await guarded.closeWithin(graceMs);
-      clearInterval(sweeper);
+      await sweeping.stop();
     }),
   };
 }

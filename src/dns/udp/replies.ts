@@ -1,5 +1,6 @@
 /** What both UDP listeners do with a query: rate limit, EDNS options, counts, and the queue of those that the packet cache cannot answer. */
 
+import { realTimers } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { PeerAddress } from '../../base/network/address.ts';
 import { RRTYPE } from '../../protocol/dns/codes.ts';
@@ -224,9 +225,9 @@ export class MissQueue<P> {
   /** Resolves when the queue is empty, or after `graceMs`. */
   finish(graceMs: number): Promise<void> {
     return new Promise((resolve) => {
-      const grace = setTimeout(() => this.#finished?.(), graceMs);
+      const cancel = realTimers.after(graceMs, () => this.#finished?.());
       this.#finished = () => {
-        clearTimeout(grace);
+        cancel();
         resolve();
       };
       this.#settle();

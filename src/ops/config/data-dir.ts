@@ -1,5 +1,6 @@
-import { hkdfSync, randomBytes } from 'node:crypto';
+import { hkdfSync } from 'node:crypto';
 import { join } from 'node:path';
+import { realRandom } from '../../base/chance.ts';
 import {
   createFileSync,
   type FileFacts,
@@ -153,5 +154,5 @@ export function secretFingerprint(secret: Secret): string {
 /** On disk before it is used: data may be encrypted under it before the next sync. */
 function makeSecret(dataDir: string, path: string, files: Files): string {
   makeFolderSync(dataDir, DIRECTORY_MODE, files);
-  return createFileSync(path, `${randomBytes(32).toString('hex')}\n`, FILE_MODE, files);
+  return createFileSync(path, `${Buffer.from(realRandom(32)).toString('hex')}\n`, FILE_MODE, files);
 }

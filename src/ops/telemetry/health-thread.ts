@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { backgroundTimers, realTimers } from '../../base/lifecycle/timers.ts';
 import type { FromHealth, HealthSettings, ToHealth } from './health-server.ts';
 import { type OpsOptions, readyAnswer } from './ops-routes.ts';
 
@@ -26,7 +27,7 @@ export async function startHealthThread(options: HealthThreadOptions): Promise<H
   let isStopped = false;
   let current: Worker;
   let ended = Promise.resolve();
-  let restart: NodeJS.Timeout | undefined;
+  let cancelRestart = (): void => {};
 
   function start(port: number): Promise<number> {
     const settings: HealthSettings = { host, port, ready: readyAnswer(readiness()) };
@@ -64,11 +65,11 @@ export async function startHealthThread(options: HealthThreadOptions): Promise<H
   function watch(): void {
     void ended.then(() => {
       if (isStopped) return;
-      restart = setTimeout(() => {
+      cancelRestart = backgroundTimers.after(RESTART_MS, () => {
         // It may fail again: then it ends, too.
         start(port).catch(() => {});
         watch();
-      }, RESTART_MS).unref();
+      });
     });
   }
   watch();
@@ -77,11 +78,11 @@ export async function startHealthThread(options: HealthThreadOptions): Promise<H
     port,
     async stop() {
       isStopped = true;
-      clearTimeout(restart);
-      const timer = setTimeout(() => void current.terminate(), STOP_MS);
+      cancelRestart();
+      const cancel = realTimers.after(STOP_MS, () => void current.terminate());
       current.postMessage({ type: 'stop' } satisfies ToHealth);
       await ended;
-      clearTimeout(timer);
+      cancel();
     },
   };
 }

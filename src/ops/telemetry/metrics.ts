@@ -2,7 +2,7 @@ import { createHistogram } from 'node:perf_hooks';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { HttpObservation } from '../../base/lifecycle/http.ts';
 import { every, type Repeating } from '../../base/lifecycle/loop.ts';
-import { type Timers, wholeSecondTimers } from '../../base/lifecycle/timers.ts';
+import { realTimers, type Timers, wholeSecondTimers } from '../../base/lifecycle/timers.ts';
 import { type KeysNow, registerEdgeMetrics, registerKeyMetrics } from './edge-metrics.ts';
 import { type FeedMetrics, type FeedSources, registerFeedMetrics } from './feed-metrics.ts';
 import {
@@ -34,7 +34,7 @@ export function registerNodeMetrics(registry: Registry): void {
 export function sampleLag(
   record: (seconds: number) => void,
   timers: Timers = wholeSecondTimers,
-  now: () => number = () => performance.now(),
+  now: () => number = realTimers.elapsed,
 ): Repeating {
   let due = now() + SAMPLE_MS;
   return every({

@@ -1,9 +1,9 @@
 /** The control side's end of the feed: it publishes the log, and answers the nodes. */
 
 import { dirname, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { closeAll } from '../../base/lifecycle/close.ts';
 import { createReportLimits } from '../../base/lifecycle/report-limits.ts';
+import { backgroundTimers, pause } from '../../base/lifecycle/timers.ts';
 import type { Clock } from '../../base/time.ts';
 import { withNodeBudgets } from '../../feed/bus/node-budgets.ts';
 import { controlIdentity } from '../../feed/message/rpc.ts';
@@ -107,7 +107,7 @@ export async function openControlFeed(options: ControlFeedOptions): Promise<Cont
   });
   const isDue = createReportLimits<'exchange'>(clock);
   // So that the publisher's first look at the stream does not fail.
-  const connected = Promise.race([attempted, sleep(CONNECT_MS, undefined, { ref: false })]);
+  const connected = Promise.race([attempted, pause(backgroundTimers, CONNECT_MS)]);
   const work = await startFeedWork({
     ...options,
     bus,

@@ -1,6 +1,7 @@
 /** What a control process does over its store, whatever carries its requests and webhooks: the REST API, and the loops behind it. */
-import { randomBytes } from 'node:crypto';
+
 import type { FastifyInstance } from 'fastify';
+import { randomFraction, realRandom } from '../../base/chance.ts';
 import { every } from '../../base/lifecycle/loop.ts';
 import { backgroundTimers, type Timers } from '../../base/lifecycle/timers.ts';
 import { aesGcmEncryption, randomPool } from '../../base/seal.ts';
@@ -77,7 +78,7 @@ const KEEP_LOG_MS = 7 * 86_400_000;
 
 export function startControlWork(options: ControlWorkOptions): ControlWork {
   const { config, store, secret, clock, timers, metrics, onStoreFault, onRequestFailed } = options;
-  const { random = randomBytes, chance = Math.random } = options;
+  const { random = realRandom, chance = () => randomFraction(random) } = options;
   const limiter = !config.restRate
     ? unlimited
     : store.engine === 'postgres'

@@ -1,5 +1,5 @@
 /** What a control process does for the nodes of a feed, whatever carries it: sends the log, keys and secrets, and answers what nodes ask. */
-import { randomBytes } from 'node:crypto';
+import { realRandom } from '../../base/chance.ts';
 import { databaseOf } from '../../base/ids.ts';
 import { closeAll } from '../../base/lifecycle/close.ts';
 import type { Timers } from '../../base/lifecycle/timers.ts';
@@ -88,7 +88,7 @@ export interface ControlFeed {
 
 export async function startFeedWork(options: FeedWorkOptions): Promise<ControlFeed> {
   const { store, secret, bus, nodes, identity, verifier, clock, timers, onEvent } = options;
-  const { random = randomBytes } = options;
+  const { random = realRandom } = options;
   const database = databaseOf((await store.changes.bounds()).epoch);
   let conflicts = 0;
   const own = { bus, clock, onRefused: options.onRefused, onError: options.onExchangeFailed };

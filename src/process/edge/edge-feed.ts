@@ -1,10 +1,11 @@
 /** What an edge node gets over the feed. It opens no store: everything comes signed and encrypted through the broker. */
 
-import { createPrivateKey, randomBytes } from 'node:crypto';
+import { createPrivateKey } from 'node:crypto';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { realRandom } from '../../base/chance.ts';
 import { closeAll } from '../../base/lifecycle/close.ts';
 import { createReportLimits } from '../../base/lifecycle/report-limits.ts';
+import { backgroundTimers, pause } from '../../base/lifecycle/timers.ts';
 import type { Clock } from '../../base/time.ts';
 import type { Bus } from '../../feed/bus/bus.ts';
 import { type NodeKeyring, openNodeKeyring, openNodeSecrets } from '../../feed/keys/node-keys.ts';
@@ -114,7 +115,7 @@ export async function openEdgeFeed(options: EdgeFeedOptions): Promise<EdgeFeed> 
   const rpc = createRpc({
     bus,
     name: own.node,
-    signing: { signer: nkey.signer, random: randomBytes },
+    signing: { signer: nkey.signer, random: realRandom },
     verifier,
     presentKey: () => keyring.present(),
     ring: () => keyring.ring(),
@@ -131,7 +132,7 @@ export async function openEdgeFeed(options: EdgeFeedOptions): Promise<EdgeFeed> 
       path: join(config.dataDir, 'node-secrets'),
       node: own.node,
       key: deriveKey(secretOf(feed), COPY_KEY.label, COPY_KEY.octets),
-      random: randomBytes,
+      random: realRandom,
     }),
     acceptNewStore: config.acceptNewStore,
     onRefused,
@@ -169,7 +170,7 @@ export async function openEdgeFeed(options: EdgeFeedOptions): Promise<EdgeFeed> 
     heartbeatSeconds,
   });
   const connected = attempted.then(() => (bus.state() === 'connected' ? keyring.ready : undefined));
-  await Promise.race([connected, sleep(CONNECT_MS, undefined, { ref: false })]);
+  await Promise.race([connected, pause(backgroundTimers, CONNECT_MS)]);
   return {
     upstream: {
       source: config.sync ? snapshots.source : null,
@@ -245,7 +246,7 @@ const NOTHING: EdgeReport = {
 
 export async function openEdgeExchange(options: EdgeExchangeOptions): Promise<EdgeExchange> {
   const { config, bus, rpc, keyring, clock, log } = options;
-  const boot = randomBytes(BOOT_OCTETS).toString('hex');
+  const boot = Buffer.from(realRandom(BOOT_OCTETS)).toString('hex');
   const version = programVersion();
   const isDue = createReportLimits<'exchange'>(clock);
   const reports = startStateReports({

@@ -1,6 +1,7 @@
 /** The edge role of a process: the view, the follower that writes it, and the DNS workers that read it. */
-import { randomInt } from 'node:crypto';
+
 import { join } from 'node:path';
+import { randomUpTo, realRandom } from '../../base/chance.ts';
 import { DiskFullError, freeOctets } from '../../base/files.ts';
 import { closeAll, unlessCancelled } from '../../base/lifecycle/close.ts';
 import type { Clock } from '../../base/time.ts';
@@ -169,7 +170,7 @@ async function open(options: EdgeRoleOptions, opened: Opened): Promise<Omit<Edge
       udp: config.udp,
       rates,
       connections,
-      shares: randomInt(2 ** 32),
+      shares: randomUpTo(realRandom, 2 ** 32 - 1),
     },
     connect: () => connectWorker(providers),
     workers: config.workers,

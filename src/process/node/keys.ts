@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { realRandom } from '../../base/chance.ts';
 import { every, type Repeating } from '../../base/lifecycle/loop.ts';
 import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
 import type { Clock } from '../../base/time.ts';
@@ -158,7 +158,7 @@ export function ticketKeys(given: () => readonly PeriodSecret[], clock: Clock): 
     const period = Math.floor(clock() / TICKET_PERIOD_MS);
     const secret = secretOf(given(), period);
     if (secret !== null) return secret;
-    if (own?.period !== period) own = { period, secret: randomBytes(TICKET_OCTETS) };
+    if (own?.period !== period) own = { period, secret: realRandom(TICKET_OCTETS) };
     return own.secret;
   }
 

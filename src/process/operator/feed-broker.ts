@@ -1,5 +1,7 @@
 /** Checks of the way to the feed's broker, with the credentials of this process. They change nothing there. */
-import { createPublicKey, randomBytes } from 'node:crypto';
+
+import { createPublicKey } from 'node:crypto';
+import { realRandom } from '../../base/chance.ts';
 import type { Clock } from '../../base/time.ts';
 import { type Bus, BusError, keysSubject, STREAMS, SUBJECTS } from '../../feed/bus/bus.ts';
 import { nkeyKeys } from '../../feed/bus/nats/nkey.ts';
@@ -187,7 +189,7 @@ async function checkQuestions({ bus, verifier, feed, clock }: Broker): Promise<F
   const rpc = createRpc({
     bus,
     name: feed.credentials.name,
-    signing: { signer: nkey.signer, random: randomBytes },
+    signing: { signer: nkey.signer, random: realRandom },
     verifier,
     presentKey: () => null,
     ring: () => feedKeyRing([]),

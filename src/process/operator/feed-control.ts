@@ -1,7 +1,8 @@
 /** A command's connection to the control processes of a feed, with control's credentials. It opens no database. */
-import { createPublicKey, randomBytes } from 'node:crypto';
+import { createPublicKey } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { realRandom } from '../../base/chance.ts';
 import { InputError } from '../../base/errors.ts';
 import { systemFiles } from '../../base/files.ts';
 import type { Clock } from '../../base/time.ts';
@@ -97,7 +98,7 @@ export async function withControl<T>(
   try {
     await connected.promise;
     const verifier = feedVerifier(credentials.verify.map((pem) => createPublicKey(pem)));
-    const rpc = controlRpc(identity, { bus, verifier, random: randomBytes, clock });
+    const rpc = controlRpc(identity, { bus, verifier, random: realRandom, clock });
     return await run(commandsOver(rpc));
   } catch (error) {
     throw reachFault(error, servers) ?? error;

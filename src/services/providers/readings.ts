@@ -1,3 +1,4 @@
+import { realTimers } from '../../base/lifecycle/timers.ts';
 import type { Clock } from '../../base/time.ts';
 import { type Asker, askerName } from './budget.ts';
 import type { Feed, FeedName, FeedValues } from './feeds.ts';
@@ -88,12 +89,10 @@ export function makeReadingClient(options: ReadingClientOptions): ReadingClient 
 
   /** The new value if it arrives in time, else the old one. */
   async function patiently(loading: Loading, entry: CachedReading): Promise<Reading<unknown>> {
-    let timer: NodeJS.Timeout | undefined;
-    const patience = new Promise<null>((resolve) => {
-      timer = setTimeout(resolve, patienceMs, null);
-    });
-    const result = await Promise.race([loading, patience]);
-    clearTimeout(timer);
+    const patience = Promise.withResolvers<null>();
+    const cancel = realTimers.after(patienceMs, () => patience.resolve(null));
+    const result = await Promise.race([loading, patience.promise]);
+    cancel();
     if (result !== null && !('kind' in result)) return loaded(result);
     return reading(entry, clock() + STALE_UNTIL_MS);
   }

@@ -1,4 +1,5 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import { realTimers } from '../../base/lifecycle/timers.ts';
 import { type Asker, Shares } from './budget.ts';
 import type { ProviderClient } from './client.ts';
 import type { FeedName, FeedValues } from './feeds.ts';
@@ -118,9 +119,9 @@ export function openWorkerProviders(options: WorkerProvidersOptions): Providers 
   function question(name: string, feed: FeedName, key: string, share: number): Promise<Reading<unknown>> {
     const id = ++lastId;
     const answer = new Promise<Reading<unknown>>((resolve) => {
-      const patience = setTimeout(resolve, patienceMs, LATE);
+      const cancel = realTimers.after(patienceMs, () => resolve(LATE));
       waiting.set(id, (reading) => {
-        clearTimeout(patience);
+        cancel();
         pending.delete(name);
         keep(name, reading);
         resolve(reading);

@@ -1,5 +1,5 @@
 /** From the tables of release 0.1.0 to those of 0.2. */
-import { randomUUID } from 'node:crypto';
+import { randomUuid, realRandom } from '../../base/chance.ts';
 import type { Db } from '../store.ts';
 
 /** A column with UNIQUE is dropped on PostgreSQL alone. */
@@ -178,7 +178,7 @@ create index webhooks_cleanup on webhooks (id) where cleanup is not null;
 /** `epoch` identifies this database. The erasure begins at the start of the log: what release 0.1.0 left in it is erased too. */
 const log = (): string => `
 create table service_facts (name text not null primary key, value text not null) strict;
-insert into service_facts (name, value) values ('epoch', '${randomUUID()}');
+insert into service_facts (name, value) values ('epoch', '${randomUuid(realRandom)}');
 insert into feed_cursors (name, seq, at) values ('erasure', 0, 0);
 create table feed_keys (period integer not null primary key, secret blob not null) strict;
 create table dnssec_key_sets (

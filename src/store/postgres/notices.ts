@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { Client, type Pool } from 'pg';
+import { randomUuid, realRandom } from '../../base/chance.ts';
 import { type Backoff, createDrain, createWaker, loop } from '../../base/lifecycle/loop.ts';
 import { backgroundTimers } from '../../base/lifecycle/timers.ts';
 import { joinMarks, type Marks, NO_MARKS } from '../engine/signals.ts';
@@ -21,7 +21,7 @@ type Notice = readonly [origin: string, seq: number | null, work: readonly strin
  */
 export class Notifier {
   /** Identifies this store in its notices. */
-  readonly origin: string = randomUUID();
+  readonly origin: string = randomUuid(realRandom);
   readonly #pool: Pool;
   readonly #drain = createDrain(
     () => !isSilent(this.#next),

@@ -1,6 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type Pool } from 'pg';
+import { randomFraction, realRandom } from '../../base/chance.ts';
 import { backoffMs } from '../../base/lifecycle/loop.ts';
+import { pause, realTimers } from '../../base/lifecycle/timers.ts';
 import type { Clock } from '../../base/time.ts';
 import { isTransient } from '../engine/engine-errors.ts';
 import { type Marks, marksOf, StoreSignals } from '../engine/signals.ts';
@@ -125,7 +126,7 @@ async function runUnit<T>(pool: Pool, work: (tx: Tx) => Promise<T>): Promise<Ran
       if (attempt >= ATTEMPTS || !isTransient(error)) throw error;
     }
     // Random, so that two units that met in a deadlock do not meet again.
-    await sleep(Math.random() * backoffMs(attempt, RETRY));
+    await pause(realTimers, randomFraction(realRandom) * backoffMs(attempt, RETRY));
   }
 }
 

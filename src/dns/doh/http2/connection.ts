@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { every, type Repeating } from '../../../base/lifecycle/loop.ts';
 import type { Holder } from '../../../base/lifecycle/places.ts';
+import { backgroundTimers } from '../../../base/lifecycle/timers.ts';
 import type { Clock } from '../../../base/time.ts';
 import { ERROR, FrameReader, FrameWriter, type Sink } from './frames.ts';
 import { GOAWAY_MS, OUTPUT_OCTETS, REQUESTS_A_TURN } from './limits.ts';
@@ -30,7 +31,7 @@ export class Http2Connection {
   #paused = false;
   #tickScheduled = false;
   #flushScheduled = false;
-  #farewell: NodeJS.Timeout | undefined;
+  #farewell: (() => void) | undefined;
 
   constructor(sink: Sink, options: Http2Options) {
     this.#sink = sink;
@@ -74,7 +75,7 @@ export class Http2Connection {
 
   closed(): void {
     this.#over = true;
-    clearTimeout(this.#farewell);
+    this.#farewell?.();
     this.#session.streams.abandon();
   }
 
@@ -82,8 +83,7 @@ export class Http2Connection {
   drain(): void {
     if (this.#over || this.#farewell !== undefined) return;
     this.#session.leave();
-    this.#farewell = setTimeout(() => this.#lastCall(), GOAWAY_MS);
-    this.#farewell.unref();
+    this.#farewell = backgroundTimers.after(GOAWAY_MS, () => this.#lastCall());
     this.#flush();
   }
 
@@ -191,7 +191,7 @@ export class Http2Connection {
 
   /** The second GOAWAY. The connection ends with its last stream. */
   #lastCall(): void {
-    clearTimeout(this.#farewell);
+    this.#farewell?.();
     this.#farewell = undefined;
     this.#session.farewell = false;
     if (this.#over) return;
@@ -289,7 +289,7 @@ function sinkOf(socket: Socket): Sink {
       socket.end();
       // Keep reading and discard, so that the peer's FIN is seen.
       socket.resume();
-      setTimeout(() => socket.destroySoon(), LINGER_MS).unref();
+      backgroundTimers.after(LINGER_MS, () => socket.destroySoon());
     },
     destroy: () => void socket.destroy(),
   };
