@@ -3,12 +3,16 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { recordedFiles } from '../../test/support/base/files/hooked-files.ts';
 import {
   deleted,
   namespaceDeleted,
   namespaceUpserted,
   upserted,
 } from '../../test/support/view/view-changes.ts';
+import { systemFiles } from '../base/files.ts';
+import { createNew } from './lmdb/tree.ts';
+import { copyAsView } from './lmdb/wipe.ts';
 import { openLmdbReader } from './reader.ts';
 import { type LmdbViewWriter, openLmdbWriter } from './writer.ts';
 
@@ -97,4 +101,21 @@ describe('a copy of the view', () => {
     );
     writer = openLmdbWriter({ path: join(directory, 'view') });
   });
+});
+
+it('a copy is on the disk before it counts as whole', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'copy-order-'));
+  const tree = createNew(join(directory, 'view.mdb'), {});
+  const { files, events } = recordedFiles(systemFiles);
+  await copyAsView(tree, join(directory, 'copy'), files);
+  await tree.close();
+  rmSync(directory, { recursive: true, force: true });
+  assert.deepEqual(events, [
+    'write 1.mdb',
+    'sync 1.mdb',
+    'write state.draft',
+    'sync state.draft',
+    'rename state.draft state',
+    'sync copy/',
+  ]);
 });

@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { open } from 'lmdb';
 import { deleted, namespaceDeleted, upserted } from '../../test/support/view/view-changes.ts';
 import { openLmdbWriter } from './writer.ts';
+
+const VICTIM = fileURLToPath(new URL('../../test/support/view/reading-victim.ts', import.meta.url));
 
 describe('LMDB view and erasure', () => {
   let directory: string;
@@ -72,6 +77,38 @@ describe('LMDB view and erasure', () => {
     await writer.apply([upserted('res.ns.v1', 'the secret')], 1);
     await writer.apply([deleted('res.ns.v1')], 2);
     while (readFileSync(file, 'latin1').includes('the secret')) await nextTurn();
+    await writer.close();
+  });
+
+  it('tries again what a full disk prevented, although nothing more is erased', async () => {
+    let free = Number.POSITIVE_INFINITY;
+    const writer = openLmdbWriter({ path, wipeAfterMs: 0, free: () => free });
+    await writer.apply([upserted('res.ns.v1', 'the secret')], 1);
+    await writer.apply([deleted('res.ns.v1')], 2);
+    const holds = (): boolean => readFileSync(file, 'latin1').includes('the secret');
+    free = 0;
+    writer.wipe();
+    assert.ok(holds());
+    free = Number.POSITIVE_INFINITY;
+    writer.wipe();
+    assert.equal(holds(), false);
+    await writer.close();
+  });
+
+  it('reaches what a reader could still see that was killed', async () => {
+    const writer = openLmdbWriter({ path, wipeAfterMs: 0 });
+    await writer.apply([upserted('res.ns.v1', 'the secret')], 1);
+    const victim = spawn(process.execPath, [VICTIM, path], { stdio: ['ignore', 'pipe', 'inherit'] });
+    await once(victim.stdout, 'data');
+    await writer.apply([deleted('res.ns.v1')], 2);
+    writer.wipe();
+    const holds = (): boolean => readFileSync(file, 'latin1').includes('the secret');
+    assert.ok(holds(), 'the reader keeps it');
+    victim.kill('SIGKILL');
+    await once(victim, 'exit');
+    await writer.apply([deleted('other.ns.v1'), upserted('x.ns.v1'), deleted('x.ns.v1')], 3);
+    writer.wipe();
+    assert.equal(holds(), false);
     await writer.close();
   });
 

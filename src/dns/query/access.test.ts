@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseQueryName } from '../../protocol/names/query-name.ts';
-import type { Outcome } from '../../protocol/query/outcome.ts';
+import { FOREVER, type Outcome } from '../../protocol/query/outcome.ts';
 import { queryTokenDigest, spellQueryToken } from '../../protocol/query/query-token.ts';
 import type { HostedRecord, HostedView } from '../../view/view.ts';
 import { type AccessSettings, checkAccess, resolve } from './resolve.ts';
@@ -13,6 +13,7 @@ const tokens = new Map([
   [queryTokenDigest(spelled('expired')), { namespace: 'acme', expiresAt: NOW }],
   [queryTokenDigest(spelled('other')), { namespace: 'other', expiresAt: NOW + 1 }],
   [queryTokenDigest(spelled('closed')), { namespace: 'closed', expiresAt: NOW + 1 }],
+  [queryTokenDigest(spelled('lasting')), { namespace: 'acme', expiresAt: NOW + 1e9 }],
   [queryTokenDigest(spelled('demo')), { namespace: 'playground', expiresAt: NOW + 1 }],
 ]);
 const namespaces = new Map([
@@ -145,4 +146,20 @@ test('a demo namespace answers with its stored record, or else with that of ever
   assert.match(first, /d=/);
   assert.ok(second.length > first.length, 'the second version has one flag more');
   assert.equal(textOf('get.x.hello.playground.v1', null), 'empty');
+});
+
+test("the TTL of an open answer is the namespace's, or what is left of the record; that of a private one is 0", () => {
+  const ttlOf = (name: string, expiresAt: number | null): readonly number[] => {
+    const outcome = outcomeOf(name, stored('brief', expiresAt));
+    assert.ok(outcome.kind === 'answer');
+    return [outcome.ttl, outcome.until - NOW];
+  };
+  const [open, own] = ['get.temp.open.v1', `get.auth-${spelled('lasting')}.temp.acme.v1`];
+  assert.deepEqual(ttlOf(open, null), [60, FOREVER - NOW]);
+  assert.deepEqual(ttlOf(open, NOW + 100_000), [60, 40_001]);
+  assert.deepEqual(ttlOf(open, NOW + 60_000), [60, 1]);
+  assert.deepEqual(ttlOf(open, NOW + 5_500), [5, 501]);
+  assert.deepEqual(ttlOf(open, NOW + 500), [0, 500]);
+  assert.deepEqual(ttlOf(own, null), [0, 1e9]);
+  assert.deepEqual(ttlOf(own, NOW + 5_500), [0, 5_500]);
 });

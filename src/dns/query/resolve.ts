@@ -154,12 +154,10 @@ function hostedOutcome(record: HostedRecord | null, reading: HostedReading, now:
   const { expiresAt } = record;
   if (expiresAt !== null && expiresAt <= now) return EXPIRED;
   const text = hostedEnvelope(record);
-  const maxTtl = reading.maxTtl();
-  if (maxTtl === 0) return { kind: 'answer', text, ttl: 0, until: expiresAt ?? FOREVER };
-  return { kind: 'answer', text, ...countdown(expiresAt, maxTtl, now) };
+  return { kind: 'answer', text, ...countdown(expiresAt, reading.maxTtl(), now) };
 }
 
-/** The TTL and the time until which it holds: constant until `maxTtl` before the expiry, then one second each. */
+/** The TTL and the time until which it holds: constant until `maxTtl` before the expiry, then one second each. 0 is always 0. */
 function countdown(expiresAt: number | null, maxTtl: number, now: number): { ttl: number; until: number } {
   if (expiresAt === null) return { ttl: maxTtl, until: FOREVER };
   const ttl = Math.min(maxTtl, Math.floor((expiresAt - now) / 1000));

@@ -1,4 +1,4 @@
-import { type AsyncFile, systemFiles } from '../../base/files.ts';
+import { type AsyncFile, type Files, systemFiles } from '../../base/files.ts';
 import type { Timers } from '../../base/lifecycle/timers.ts';
 import { type Bytes, FIRST, freePages, PAGE_SIZE, putLayoutVersion, type Tree } from './tree.ts';
 import { createPrivate, generationPath, prepareDirectory, writeState } from './view-directory.ts';
@@ -136,19 +136,19 @@ const PAGES_AT_ONCE = 128;
  * meanwhile.
  * @returns path of the file
  */
-export async function copyAsView(tree: Tree, directory: string): Promise<string> {
+export async function copyAsView(tree: Tree, directory: string, files: Files = systemFiles): Promise<string> {
   prepareDirectory(directory, 'empty');
   const path = generationPath(directory, 1);
   await tree.backup(path, true);
   createPrivate(path);
-  const file = await systemFiles.async.open(path, 'r+');
+  const file = await files.async.open(path, 'r+');
   try {
     await clearUnused(file);
     await file.sync();
   } finally {
     await file.close();
   }
-  writeState(directory, 1, 'clean');
+  writeState(directory, 1, 'clean', files);
   return path;
 }
 
