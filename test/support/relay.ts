@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, connect as dial, type Socket } from 'node:net';
+import { Transform } from 'node:stream';
 
 /** A TCP port in front of a PostgreSQL socket. A test can cut it: connections break, and new ones are refused. */
 export interface DatabaseRelay {
@@ -8,7 +9,15 @@ export interface DatabaseRelay {
   restore(): Promise<void>;
   /** Hangs until `cut`: connections stay open, new ones are accepted, and no data passes. */
   hang(): void;
+  /**
+   * Cuts the connection of the next unit that commits: before the server hears of it, or after it has committed and before its answer.
+   * Resolves then.
+   */
+  loseCommit(when: 'before' | 'after'): Promise<void>;
 }
+
+/** How a message of the client ends that commits (a simple query, with or without statements before it). */
+const COMMIT = Buffer.from('commit\0');
 
 /** @param url of the test server: its `host` parameter is the directory of the socket */
 export async function relayTo(url: string): Promise<DatabaseRelay> {
@@ -16,6 +25,7 @@ export async function relayTo(url: string): Promise<DatabaseRelay> {
   const path = `${target.searchParams.get('host')}/.s.PGSQL.5432`;
   const open = new Set<Socket>();
   let hangs = false;
+  let losing: { readonly when: 'before' | 'after'; readonly lost: () => void } | null = null;
   const make = () =>
     createServer((client) => {
       if (hangs) {
@@ -24,7 +34,22 @@ export async function relayTo(url: string): Promise<DatabaseRelay> {
         return;
       }
       const server = dial(path);
-      pipeBoth(client, server, open);
+      pipeBoth(client, server, open, (octets) => {
+        const lose = losing;
+        if (lose === null || !octets.subarray(-COMMIT.length).equals(COMMIT)) return true;
+        losing = null;
+        const end = (): void => {
+          client.destroy();
+          server.destroy();
+          lose.lost();
+        };
+        if (lose.when === 'before') end();
+        else {
+          // Its answer comes after the commit, and goes nowhere.
+          server.unpipe(client).once('data', end).resume();
+        }
+        return lose.when === 'after';
+      });
     });
   let relay = make();
   relay.listen(0, '127.0.0.1');
@@ -35,6 +60,11 @@ export async function relayTo(url: string): Promise<DatabaseRelay> {
     hang() {
       hangs = true;
       for (const socket of open) socket.unpipe().pause();
+    },
+    loseCommit(when) {
+      return new Promise((lost) => {
+        losing = { when, lost };
+      });
     },
     async cut() {
       hangs = false;
@@ -49,8 +79,16 @@ export async function relayTo(url: string): Promise<DatabaseRelay> {
   };
 }
 
-/** Passes on what each of two connections sends to the other, and ends both with one. @param open has them while they are open */
-export function pipeBoth(client: Socket, server: Socket, open: Set<Socket>): void {
+/**
+ * Passes on what each of two connections sends to the other, and ends both with one.
+ * @param open has them while they are open. @param passes whether what the client has sent goes on; unless given, all of it does
+ */
+export function pipeBoth(
+  client: Socket,
+  server: Socket,
+  open: Set<Socket>,
+  passes: ((octets: Buffer) => boolean) | null = null,
+): void {
   for (const [one, other] of [
     [client, server],
     [server, client],
@@ -61,6 +99,11 @@ export function pipeBoth(client: Socket, server: Socket, open: Set<Socket>): voi
       open.delete(one);
       other.destroy();
     });
-    one.pipe(other);
+    if (one === client && passes !== null) {
+      const filter = new Transform({
+        transform: (octets: Buffer, _, done) => done(null, passes(octets) ? octets : undefined),
+      });
+      one.pipe(filter).pipe(other);
+    } else one.pipe(other);
   }
 }

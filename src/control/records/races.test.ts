@@ -184,6 +184,26 @@ raceScenarios('writes of records at once', {
     });
   },
 
+  'a bulk write under a condition and a change: one is done': async ({ world, race }) => {
+    const customer = await world.customer();
+    const { name } = await customer.namespace();
+    await race(async () => {
+      const key = `${newName()}.${name}.v1`;
+      const { id, updated_at } = await customer.record(key);
+      const bulk = { records: [{ key, data: 'YnVsaw==', if_updated_at: updated_at }] };
+      return {
+        left: (at) => at.caller(customer.token).post('/records/bulk', bulk),
+        right: (at) => at.caller(customer.token).patch(`/records/${id}`, { record: { data: 'b25l' } }),
+        async check(written, patched) {
+          assert.equal(patched.status, 200);
+          assert.ok([200, 412].includes(written.status), written.text);
+          // A change after the bulk write replaces it.
+          assert.equal((await customer.get(`/records/${id}`)).json.data, 'b25l');
+        },
+      };
+    });
+  },
+
   'a namespace that is deleted takes every record along': async ({ world, store, race }) => {
     const customer = await world.customer();
     await race(async () => {

@@ -173,14 +173,19 @@ async function logDisagreements(read: Db): Promise<string[]> {
     "select * from change_log where type not like 'dataset.%' order by seq",
   );
   const last = new Map<string, Hosted>();
+  const found: string[] = [];
   for (const row of rows) {
     const change = decodeChange(row) as Hosted;
     last.set(subjectOf(change), change);
+    const namespace = last.get(`namespace ${change.namespace}`);
+    const isAdded = change.type === 'record.upserted' || change.type === 'token.minted';
+    if (isAdded && namespace !== undefined && namespace.type !== 'namespace.upserted') {
+      found.push(`${subjectOf(change)}: added to the log after the end of its namespace`);
+    }
   }
   const isWhole = rows[0]?.seq === 1;
   const told = new Map([...last].map(([subject, change]) => [subject, saidBy(change)]));
   const stored = await storedNow(read);
-  const found: string[] = [];
   for (const [subject, text] of stored) {
     const said = told.get(subject) ?? (isWhole ? 'nothing' : text);
     if (said !== text) found.push(`${subject}: the log says ${said}, the tables ${text}`);
