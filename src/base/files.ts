@@ -95,7 +95,13 @@ export interface Files extends FileCalls {
 /** The file system of this machine. */
 export const systemFiles: Files = {
   open: (path, flags, mode = 0o600) => systemFile(openSync(path, flags, mode)),
-  read: (path) => readFileSync(path),
+  read(path) {
+    try {
+      return readFileSync(path);
+    } catch (error) {
+      throw named(error, path);
+    }
+  },
   list: (path) => readdirSync(path),
   facts(path, of = 'target') {
     const found = (of === 'link' ? lstatSync : statSync)(path, { throwIfNoEntry: false });
@@ -127,7 +133,10 @@ export const systemFiles: Files = {
   draftOf: (path) => `${path}.${Buffer.from(realRandom(6)).toString('hex')}`,
   async: {
     open: async (path, flags, mode = 0o600) => asyncFile(await fs.open(path, flags, mode)),
-    read: (path) => fs.readFile(path),
+    read: (path) =>
+      fs.readFile(path).catch((error: unknown) => {
+        throw named(error, path);
+      }),
     async facts(path, of = 'target') {
       try {
         return factsOf(await (of === 'link' ? fs.lstat : fs.stat)(path));
@@ -150,6 +159,12 @@ export const systemFiles: Files = {
     },
   },
 };
+
+/** The system does not say of which file that is open it could not read. */
+function named(error: unknown, path: string): unknown {
+  if (error instanceof Error && !('path' in error)) error.message += ` '${path}'`;
+  return error;
+}
 
 function systemFile(file: number): OpenFile {
   return {
@@ -192,13 +207,8 @@ function asyncFile(file: FileHandle): AsyncFile {
 }
 
 function factsOf(found: Stats): FileFacts {
-  const kind = found.isFile()
-    ? 'file'
-    : found.isDirectory()
-      ? 'folder'
-      : found.isSymbolicLink()
-        ? 'link'
-        : 'other';
+  const special = found.isSymbolicLink() ? 'link' : 'other';
+  const kind = found.isFile() ? 'file' : found.isDirectory() ? 'folder' : special;
   const { size: octets, mtimeMs: changedMs, ino: inode, uid: owner } = found;
   return { kind, octets, held: 512 * found.blocks, changedMs, inode, mode: found.mode & 0o777, owner };
 }

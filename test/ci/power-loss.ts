@@ -26,7 +26,7 @@ import { writeState } from '../../src/view/lmdb/view-directory.ts';
 import { compareWithLedger, type Ledger, ledgerCustomer, newLedger, writeToLedger } from '../faults/kill.ts';
 import { requirePrograms, start } from '../support/process.ts';
 import { seededRng } from '../support/protocol/dns/fuzz.ts';
-import { startUqrp } from '../support/server-process.ts';
+import { type Account, startUqrp } from '../support/server-process.ts';
 
 /** Octets of the disk: a copy of it is made for each loss of power. */
 const DISK = 128 * 2 ** 20;
@@ -43,6 +43,7 @@ const ZONE = 'small.example';
 /** Everything of one loss: the copy, and what had been acknowledged. */
 interface Loss {
   readonly image: string;
+  readonly customer: Account;
   readonly ledger: Ledger;
   /** Of the small files: the last number that was written and acknowledged. */
   readonly small: number;
@@ -125,7 +126,7 @@ async function lose(disk: string, home: string, seed: number): Promise<readonly 
     for (const { pid } of [server.child, writer]) process.kill(pid!, 'SIGSTOP');
     // What arrives from now on was sent before: the ledger has both outcomes of a write that is not acknowledged.
     const then = { ...ledger, possible: new Map(ledger.possible), short: new Map(ledger.short) };
-    const loss = { image: `${disk}-${n}`, ledger: then, small };
+    const loss = { image: `${disk}-${n}`, customer, ledger: then, small };
     await copy(disk, loss.image);
     losses.push(loss);
     for (const { pid } of [server.child, writer]) process.kill(pid!, 'SIGCONT');
@@ -152,7 +153,11 @@ async function copy(disk: string, to: string): Promise<void> {
 }
 
 /** @returns names that were compared. @throws at the first that is lost or wrong */
-async function check({ image, ledger, small }: Loss, home: string, unmount: string[]): Promise<number> {
+async function check(
+  { image, customer, ledger, small }: Loss,
+  home: string,
+  unmount: string[],
+): Promise<number> {
   mount(image, home, unmount);
   await checkSmall(join(home, 'small'), small);
   const dataDir = join(home, 'data');
@@ -163,13 +168,8 @@ async function check({ image, ledger, small }: Loss, home: string, unmount: stri
   }
   const server = await startUqrp(ENV, dataDir);
   try {
-    const token = server.cli(['user', 'token', 'crash@example.net']).trim();
-    const call = async (method: string, path: string): Promise<{ status: number; body: unknown }> => {
-      const url = `http://127.0.0.1:${server.ports.http}/api/v1${path}`;
-      const response = await fetch(url, { method, headers: { authorization: `Bearer ${token}` } });
-      return { status: response.status, body: await response.json() };
-    };
-    return await compareWithLedger(server, { call }, ledger);
+    const there = customer.at(`http://127.0.0.1:${server.ports.http}/api/v1`);
+    return await compareWithLedger(server, there, ledger);
   } finally {
     await server.stop();
     execFileSync('umount', [home]);

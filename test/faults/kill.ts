@@ -173,11 +173,7 @@ async function settle(
 }
 
 /** @returns names that were compared. @throws at the first that is lost or wrong */
-export async function compareWithLedger(
-  server: Uqrp,
-  customer: Pick<Account, 'call'>,
-  ledger: Ledger,
-): Promise<number> {
+export async function compareWithLedger(server: Uqrp, customer: Account, ledger: Ledger): Promise<number> {
   const { status, body } = await customer.call('GET', `/records?namespace=${NAMESPACE}`);
   assert.equal(status, 200);
   const stored = new Map((body as { key: string; data: string }[]).map(({ key, data }) => [key, data]));

@@ -41,7 +41,15 @@ export function keyFile(dataDir: string, zone: string): string {
  */
 export function loadKeys(dataDir: string, zone: string, clock: Clock, files: Files = systemFiles): KeySet {
   const path = keyFile(dataDir, zone);
-  return parseKeys(readIfThere(path, files) ?? createFirst(dataDir, path, zone, clock, files), zone);
+  const text = readIfThere(path, files) ?? createFirst(dataDir, path, zone, clock, files);
+  try {
+    return parseKeys(text, zone);
+  } catch (error) {
+    const what = (error as Error).message;
+    throw new KeyError(
+      `${path}: ${what}. Put it back from a backup: with other keys a delegated zone fails.`,
+    );
+  }
 }
 
 /** New keys in place of those that PostgreSQL took over would make a delegated zone fail. */

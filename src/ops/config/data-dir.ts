@@ -137,7 +137,11 @@ export function loadSecret(
     );
   }
   const held = found ?? makeSecret(dataDir, path, files);
-  if (!FORM.test(held)) throw new ConfigError(['the file secret in UQRP_DATA_DIR must hold 64 hex letters']);
+  if (!FORM.test(held)) {
+    throw new ConfigError([
+      `the file secret in UQRP_DATA_DIR must hold 64 hex letters: put it back from a backup. With another one no token is valid`,
+    ]);
+  }
   return Buffer.from(held.trimEnd(), 'utf8');
 }
 
