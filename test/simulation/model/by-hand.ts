@@ -10,7 +10,7 @@ export const base64 = (text: string): string => Buffer.from(text).toString('base
 /** A history that a test writes by hand. Each step is a second. */
 export class Told {
   readonly model: Model = createModel();
-  readonly dns: DnsCheck = createDnsCheck(this.model, { aheadMs: 0 });
+  readonly dns: DnsCheck = createDnsCheck(this.model, { ahead: () => 0 });
   ms = 0;
 
   step(): number {

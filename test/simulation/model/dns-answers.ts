@@ -1,5 +1,5 @@
 import type { Model } from './model.ts';
-import type { Register, Write } from './register.ts';
+import type { Applied, Register, Write } from './register.ts';
 import { type Found, payloadOf, whyNot } from './specification.ts';
 import { namespaceOf } from './state.ts';
 import { type DnsAnswer, ModelError } from './told.ts';
@@ -17,15 +17,16 @@ export interface DnsCheck {
 
 interface DnsCheckOptions {
   /** By how much a process that deletes what has expired may be ahead of the real time. */
-  readonly aheadMs: number;
+  readonly ahead: () => number;
 }
 
-/** What a node has shown since its database is this one. */
+/** What a node has shown since its database is this one, and when: an answer that was begun before may be older. */
 interface Shown {
   epoch: string | null;
-  /** It has everything that was done before this event. */
-  floor: number;
-  readonly applied: Set<Write<unknown>>;
+  /** Since `ms` it has everything that was done before the event `floor`. Ascending. */
+  readonly floors: { readonly ms: number; readonly floor: number }[];
+  /** When it had a write for the first time. */
+  readonly applied: Map<Write<unknown>, number>;
 }
 
 /** Something that may be found at an instant, and the writes that would have made it so. */
@@ -34,7 +35,7 @@ interface Possible {
   readonly by: readonly Write<unknown>[];
 }
 
-export function createDnsCheck(model: Model, { aheadMs }: DnsCheckOptions): DnsCheck {
+export function createDnsCheck(model: Model, { ahead }: DnsCheckOptions): DnsCheck {
   const { state } = model;
   const nodes = new Map<string, Shown>();
   /** The first refusal: all others are equal to it. */
@@ -46,14 +47,24 @@ export function createDnsCheck(model: Model, { aheadMs }: DnsCheckOptions): DnsC
       known.epoch ??= epoch;
       return known;
     }
-    const fresh = { epoch, floor: 0, applied: new Set<Write<unknown>>() };
+    const fresh: Shown = { epoch, floors: [], applied: new Map() };
     nodes.set(node, fresh);
     return fresh;
   }
 
-  function note(shown: Shown, write: Write<unknown>): void {
-    shown.applied.add(write);
-    shown.floor = Math.max(shown.floor, write.from);
+  /** Before that millisecond. */
+  const floorAt = ({ floors }: Shown, ms: number): number =>
+    floors.findLast((each) => each.ms < ms)?.floor ?? 0;
+
+  function raise(shown: Shown, ms: number, floor: number): void {
+    const last = shown.floors.at(-1);
+    if (last !== undefined && (last.floor >= floor || last.ms > ms)) return;
+    shown.floors.push({ ms, floor });
+  }
+
+  function note(shown: Shown, ms: number, write: Write<unknown>): void {
+    shown.applied.set(write, Math.min(ms, shown.applied.get(write) ?? ms));
+    raise(shown, ms, write.from);
   }
 
   return {
@@ -65,22 +76,24 @@ export function createDnsCheck(model: Model, { aheadMs }: DnsCheckOptions): DnsC
           throw fault(answer, [`refused unlike others: ${answer.rest} for ${refusal}`]);
       }
       const shown = shownBy(node, claim.epoch);
-      if (claim.currentAt !== null) {
-        // What was answered before that instant was committed before it.
-        shown.floor = Math.max(shown.floor, model.numberAt(claim.currentAt) - 1);
-      }
+      const { sentAt, answeredAt } = answer;
+      // What was answered before the claimed instant was committed before it.
+      const claimed = claim.currentAt === null ? 0 : model.numberAt(claim.currentAt) - 1;
+      const floor = Math.max(claimed, floorAt(shown, sentAt));
+      const applied: Applied = {
+        has: (write) => (shown.applied.get(write) ?? Number.POSITIVE_INFINITY) < sentAt,
+      };
       if (answers[0] !== undefined) {
         const data = payloadOf(answers[0].text);
         const write = data === null ? null : model.seen(key, data);
         if (write === null) throw fault(answer, ['a payload that nobody wrote here']);
-        note(shown, write);
       }
       const reasons = new Set<string>();
       const allowed: Possible[] = [];
       let earliest = Number.POSITIVE_INFINITY;
-      const clocks = { node: answer.clock, sweeper: model.time() + aheadMs };
-      for (const at of instants(answer, shown.floor)) {
-        for (const possible of possibleAt(answer, at, shown.applied)) {
+      const clocks = { node: answer.clock, sweeper: model.time() + ahead() };
+      for (const at of instants(answer, floor)) {
+        for (const possible of possibleAt(answer, at, applied)) {
           const reason = whyNot(possible.found, answer, clocks);
           if (reason !== null) reasons.add(reason);
           else {
@@ -90,13 +103,13 @@ export function createDnsCheck(model: Model, { aheadMs }: DnsCheckOptions): DnsC
         }
       }
       if (allowed.length === 0) throw fault(answer, [...reasons]);
-      shown.floor = Math.max(shown.floor, earliest);
+      raise(shown, answeredAt, earliest);
       // Without this write the answer would be a wrong one.
       for (const write of allowed[0]!.by) {
-        if (allowed.every(({ by }) => by.includes(write))) note(shown, write);
+        if (allowed.every(({ by }) => by.includes(write))) note(shown, answeredAt, write);
       }
     },
-    applied: (node, write) => note(shownBy(node, null), write),
+    applied: (node, write) => note(shownBy(node, null), model.time(), write),
   };
 
   /** Those at which anything that matters may have begun to be true. */
@@ -113,11 +126,7 @@ export function createDnsCheck(model: Model, { aheadMs }: DnsCheckOptions): DnsC
     return new Set([floor, ...starts.filter((from) => from > floor)]);
   }
 
-  function* possibleAt(
-    { key, token }: DnsAnswer,
-    at: number,
-    applied: Shown['applied'],
-  ): Generator<Possible> {
+  function* possibleAt({ key, token }: DnsAnswer, at: number, applied: Applied): Generator<Possible> {
     const of = <V>(register: Register<V>): readonly Write<V>[] => register.possible(at, at, applied);
     const known = token === null ? undefined : state.tokens.get(token);
     for (const record of of(state.record(key))) {

@@ -77,9 +77,11 @@ export function createModel(): Model {
       const at = event(ms);
       if (status >= 500) return unknown(pending, at);
       if (isSuccess(status)) {
-        for (const { write, told } of pending.writes) {
-          if (!write.isCertain) told?.(body as never, at);
-          done(write, at);
+        for (const effect of pending.writes) {
+          // It may have been seen already, and a repeat is told the same again.
+          if (!effect.isTold) effect.told?.(body as never, at);
+          effect.isTold = true;
+          done(effect.write, at);
         }
         learn(pending, body, at);
         return;

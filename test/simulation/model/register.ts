@@ -27,12 +27,16 @@ export interface Effect {
   readonly key?: string;
   /** With the body of the answer: the value as it is now known. */
   readonly told?: (body: never, at: number) => void;
+  isTold?: boolean;
 }
 
 export interface WriteOptions {
   readonly owners?: readonly string[];
   readonly ends?: string | null;
 }
+
+/** Writes that somebody has for certain. */
+export type Applied = Pick<ReadonlySet<Write<unknown>>, 'has'>;
 
 export interface Register<V> {
   readonly writes: readonly Write<V>[];
@@ -41,10 +45,10 @@ export interface Register<V> {
    * What may be there at some instant from `from` to `to`, both included.
    * @param applied writes that the reader has seen already: what came before them is not possible
    */
-  possible(from: number, to?: number, applied?: ReadonlySet<Write<unknown>>): readonly Write<V>[];
+  possible(from: number, to?: number, applied?: Applied): readonly Write<V>[];
 }
 
-const NOTHING: ReadonlySet<Write<unknown>> = new Set();
+const NOTHING: Applied = new Set();
 
 export function createRegister<V>(initial: V): Register<V> {
   const writes: Write<V>[] = [];

@@ -5,7 +5,7 @@ import { createRestCheck } from './rest-reads.ts';
 
 /** Reads over REST, each in a second of its own. */
 class Reads extends Told {
-  readonly check = createRestCheck(this.model, { aheadMs: 0 });
+  readonly check = createRestCheck(this.model, { ahead: () => 0 });
 
   read(path: string, body: unknown, status = 200, credential = 'session'): void {
     const request = { account: 'a', credential, method: 'GET', path };

@@ -17,19 +17,20 @@ export interface RestCheck {
 }
 
 interface RestCheckOptions {
-  readonly aheadMs: number;
+  /** By how many milliseconds a process that deletes what has expired may be, or was, ahead of the real time. */
+  readonly ahead: () => number;
 }
 
 type Body = RestAnswer['body'];
 
-export function createRestCheck(model: Model, { aheadMs }: RestCheckOptions): RestCheck {
+export function createRestCheck(model: Model, { ahead }: RestCheckOptions): RestCheck {
   const { state } = model;
 
   /** Deleted when it expired, or hidden. */
   const mayBeGone = (value: RecordValue | null, clock: ClockRange): boolean =>
     value === null ||
     value.expiresAt === undefined ||
-    (value.expiresAt !== null && value.expiresAt <= Math.max(clock.to, model.time() + aheadMs));
+    (value.expiresAt !== null && value.expiresAt <= Math.max(clock.to, model.time() + ahead()));
 
   function checkRecord(body: Body, from: number, clock: ClockRange): void {
     const { key, data } = body as { readonly key: string; readonly data?: string };

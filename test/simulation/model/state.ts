@@ -71,11 +71,12 @@ export function createState(): State {
 
   function restored<V>(register: Register<V>, backup: number, now: number): void {
     // Those that were under way at the backup may be in it or not.
-    const values = register.possible(backup).map(({ value }) => value);
+    const present = register.possible(backup);
     for (const write of register.writes) write.to = Math.min(write.to, now);
-    for (const value of values) {
-      const owners = ownersOf(value);
-      done(register.begin(value, now, { owners }), now);
+    for (const { value, by } of present) {
+      const again = register.begin(value, now, { owners: ownersOf(value) });
+      again.by = by;
+      done(again, now);
     }
   }
 
@@ -126,17 +127,13 @@ export function createState(): State {
         }
       }
       for (const { isLive } of tokens.values()) restored(isLive, backup, now);
-      for (const {
-        url,
-        events,
-        namespaces: scope,
-        isEnabled,
-        isDeleted,
-        secret,
-      } of state.webhooks.byId.values()) {
+      for (const webhook of state.webhooks.byId.values()) {
+        const { url, events, namespaces: scope, isEnabled, isDeleted, secret } = webhook;
         for (const register of [url, events, scope, isEnabled, isDeleted, secret]) {
           restored<unknown>(register as Register<unknown>, backup, now);
         }
+        // One that was made since is not in the backup.
+        if (webhook.to > backup) done(isDeleted.begin(true, now), now);
       }
     },
   };

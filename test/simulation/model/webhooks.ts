@@ -12,13 +12,17 @@ import type { WebhookState } from './webhook-state.ts';
 export interface WebhooksCheck {
   /** An attempt has arrived at an endpoint. @throws ModelError */
   received(request: WebhookRequest): void;
-  /** With nothing under way: endpoints that always answered 2xx have every event. @throws ModelError */
-  atRest(): void;
+  /** An event that an endpoint which always answered 2xx has not got yet; null: there is none. */
+  missing(): string | null;
+  /** A backup was put back: what was sent since may be sent again, under the same numbers. */
+  restored(): void;
+  /** An event with this payload may wait for an endpoint. @param data Base64 */
+  isOwed(account: string, data: string): boolean;
 }
 
 export interface WebhooksCheckOptions {
   /** From the unit that begins an attempt until the request arrives: milliseconds. */
-  readonly graceMs: number;
+  readonly graceMs: () => number;
   /** Whether a process that sends was killed, paused or cut off from the database at or after this time. */
   readonly wasDisturbedSince: (ms: number) => boolean;
   /** Seconds before each attempt. */
@@ -63,7 +67,7 @@ export function createWebhooksCheck(model: Model, options: WebhooksCheckOptions)
       };
       const endpoint = endpointOf(url);
       if (status === null || status >= 300) endpoint.hasFailed = true;
-      const from = model.numberAt(at - graceMs) - 1;
+      const from = model.numberAt(at - graceMs()) - 1;
       const may = <V>(register: Register<V>): readonly V[] =>
         register.possible(Math.max(0, from), now).map(({ value }) => value);
       const webhook = [...state.webhooks.byId.values()].find((each) => may(each.url).includes(url));
@@ -95,8 +99,23 @@ export function createWebhooksCheck(model: Model, options: WebhooksCheckOptions)
       checkOrder(endpoint, headers['x-service-delivery'] ?? '', url, text, told, at, fail);
       if (told.data.data !== undefined) endpoint.data.add(told.data.data);
     },
-    atRest() {
-      for (const webhook of state.webhooks.byId.values()) requireAll(webhook);
+    missing() {
+      for (const webhook of state.webhooks.byId.values()) {
+        const text = missingAt(webhook);
+        if (text !== null) return text;
+      }
+      return null;
+    },
+    restored() {
+      deliveries.clear();
+      for (const endpoint of endpoints.values()) endpoint.lastSeq = 0;
+    },
+    isOwed(account, data) {
+      // One that was made by a request without an answer has an endpoint that nobody has heard of.
+      const urls = [...state.webhooks.byId.values()]
+        .filter((webhook) => webhook.account === account)
+        .flatMap(({ url }) => url.writes.map(({ value }) => value));
+      return urls.some((url) => endpointOf(url).hasFailed || !endpointOf(url).data.has(data));
     },
   };
 
@@ -148,7 +167,7 @@ export function createWebhooksCheck(model: Model, options: WebhooksCheckOptions)
     if (known.attempts > schedule.length) fail(`attempt ${known.attempts}`);
   }
 
-  function requireAll(webhook: WebhookState): void {
+  function missingAt(webhook: WebhookState): string | null {
     const now = model.now();
     const { url, events, namespaces, isEnabled, isDeleted, account, to } = webhook;
     const settings: readonly Register<unknown>[] = [url, events, namespaces, isEnabled, isDeleted];
@@ -158,7 +177,7 @@ export function createWebhooksCheck(model: Model, options: WebhooksCheckOptions)
     const only = <V>(register: Register<V>): V => register.possible(now).at(-1)!.value;
     const endpoint = endpointOf(only(url));
     const isSure = since < now && only(isEnabled) && !only(isDeleted) && !endpoint.hasFailed;
-    if (!isSure || !only(events).includes('record.upserted')) return;
+    if (!isSure || !only(events).includes('record.upserted')) return null;
     for (const [data, { key, write }] of state.byData) {
       const isWanted =
         write.isCertain &&
@@ -167,9 +186,10 @@ export function createWebhooksCheck(model: Model, options: WebhooksCheckOptions)
         write.from > since &&
         (only(namespaces).length === 0 || only(namespaces).includes(namespaceOf(key)));
       if (isWanted && !endpoint.data.has(data)) {
-        throw new ModelError(`webhook ${only(url)} never got ${key} from ${write.from} to ${write.to}`);
+        return `webhook ${only(url)} never got ${key} from ${write.from} to ${write.to}`;
       }
     }
+    return null;
   }
 }
 
