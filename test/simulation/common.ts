@@ -2,16 +2,13 @@ import type { Bus } from '../../src/feed/bus/bus.ts';
 import type { FeedVerifier } from '../../src/feed/message/keys.ts';
 import type { Counters } from './counters.ts';
 import type { Disk } from './disk.ts';
-import type { ControlSecrets, NodeSecrets } from './feed-secrets.ts';
 import type { ProcessTimers, Scheduler } from './scheduler.ts';
 
 /** What every process of one simulation has. */
 export interface Common {
   readonly scheduler: Scheduler;
-  /** Keys are made and delivered, messages are signed, and usage goes through the exchange. */
+  /** Messages of the feed are signed. */
   readonly isWhole: boolean;
-  /** For the seeds that are not whole. */
-  readonly plain: ControlSecrets & NodeSecrets;
   readonly verifier: FeedVerifier;
   readonly counters: Counters;
   readonly trace: (text: string) => void;

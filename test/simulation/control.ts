@@ -1,128 +1,358 @@
-import { startMeter } from '../../src/feed/nodes/meter.ts';
-import type { UsageBatch, UsageSink } from '../../src/feed/ports/usage-sink.ts';
-import { type Publisher, startPublisher } from '../../src/feed/publish/publisher.ts';
-import { startResponder } from '../../src/feed/publish/responder.ts';
+import type { FastifyInstance } from 'fastify';
+import { LIMITS } from '../../src/base/limits.ts';
+import { startFollower } from '../../src/feed/follower/follower.ts';
+import type { HourlyKey } from '../../src/feed/keys/hourly-keys.ts';
+import type { BatchSecrets } from '../../src/feed/message/batch.ts';
+import type { LeaderLock } from '../../src/feed/ports/feed-store.ts';
 import {
   createSnapshotWriter,
   type SnapshotMaker,
   startSnapshotMaker,
-  type ViewToSend,
 } from '../../src/feed/snapshots/snapshot-maker.ts';
+import type { OutboundClient } from '../../src/outbound/outbound-client.ts';
+import { type ControlWorkOptions, startControlWork } from '../../src/process/control/control-work.ts';
+import {
+  type ControlFeed,
+  type FeedWorkOptions,
+  startFeedWork,
+} from '../../src/process/control/feed-work.ts';
+import { makeDeps, type UseCaseDeps } from '../../src/process/use-case-deps.ts';
+import type { Store } from '../../src/store/store.ts';
 import type { TestLock } from '../support/feed/publisher-lock.ts';
-import { FORMAT } from '../support/feed/snapshots/snapshot-world.ts';
-import type { Common, ProcessPorts } from './common.ts';
+import { FORMAT, inPieces } from '../support/feed/snapshots/snapshot-world.ts';
+import { TEST_SERVICE } from '../support/http/server-parts.ts';
+import { createMemoryView } from '../support/view/memory-view.ts';
+import type {
+  ArrivedDelivery,
+  Common,
+  EndpointAnswer,
+  ProcessPorts,
+  RestAnswer,
+  RestRequest,
+} from './common.ts';
 import type { Database } from './database.ts';
-import { plainMeter } from './plain-meter.ts';
+import {
+  CONTROL_SECRET,
+  controlSignature,
+  LISTED_NODES,
+  secretsOfNodes,
+  verifierOfNode,
+  ZONE,
+  zoneKeysOf,
+} from './feed-secrets.ts';
 import { type Machine, whileAlive } from './process.ts';
-import { controlEnd, controlKeys } from './whole-secrets.ts';
+import type { ProcessTimers } from './scheduler.ts';
 
 export interface ControlOptions extends Common {
   readonly machine: Machine;
   readonly database: Database;
   readonly lock: TestLock;
-  readonly nodes: readonly string[];
-  /** Of a view that is up to date; null: this process makes no snapshots. */
-  readonly copyView: (() => Promise<ViewToSend>) | null;
+  /** It makes snapshots. */
+  readonly makesSnapshots: boolean;
+  /** What customers' endpoints do with a delivery. */
+  readonly deliver: (delivery: ArrivedDelivery) => EndpointAnswer;
+  /** From 0 up to 1: how long messages of customers take. */
+  readonly way: () => number;
+  /** Sign-in codes, by mail. */
+  readonly sendCode: (email: string, code: string) => void;
 }
 
-/** A control process: publisher, responder, keys, snapshots, and what takes the usage of nodes. */
+/** A control process: the REST API over the store with all its loops, and all that it does for nodes. */
 export interface SimulatedControl {
   readonly name: string;
   readonly machine: Machine;
   isRunning(): boolean;
-  publisher(): Publisher | null;
+  feed(): ControlFeed | null;
   start(): void;
   kill(): void;
   makeSnapshot(): void;
+  /** A request of a customer. Null: no answer came, because the process was killed, or paused for too long. */
+  request(request: RestRequest): Promise<RestAnswer | null>;
+  /** What an operator does by a command. Null: the process ended meanwhile. */
+  operate<T>(run: (deps: UseCaseDeps) => Promise<T>): Promise<T | null>;
 }
 
 interface Running {
-  readonly publisher: Publisher;
-  readonly snapshots: SnapshotMaker | null;
+  readonly ports: ProcessPorts;
+  readonly store: Store;
+  readonly app: FastifyInstance;
+  readonly deps: UseCaseDeps;
+  readonly feed: ControlFeed;
+  readonly snapshots: () => SnapshotMaker | null;
 }
 
 /** Until the database notices that the connection of a dead process is gone. */
 const SESSION_MS = 200;
+const CONFIG: ControlWorkOptions['config'] = {
+  zones: ['uqrp.net'],
+  organizations: true,
+  billing: false,
+  trustedProxies: [],
+  restRate: false,
+  webhookSchedule: [0, 5, 30, 180, 600],
+  auditDays: 30,
+};
+const PUBLIC_URL = 'https://api.example.test';
+/** A customer waits for so long. */
+const PATIENCE_MS = 30_000;
+/** Of a request or an answer on its way. */
+const WAY_MS = 10;
 
 export function createControl(options: ControlOptions): SimulatedControl {
-  const { machine, scheduler, plain, verifier, database, lock, nodes, counters, trace } = options;
+  const { machine, scheduler, database, lock, counters, trace } = options;
   const { name } = machine;
   let running: Running | null = null;
   let starts = 0;
+  /** Ends what waits for this process with null. */
+  const waiting = new Set<() => void>();
 
-  function start(): Running {
-    const ports = machine.boot();
-    const { bus, clock, timers: process } = ports;
-    const keys = options.isWhole
-      ? controlKeys(ports, whileAlive(database.keys(process), process))
-      : { ...plain, end: controlEnd(ports, plain, { signer: plain.secrets().signer, verifier }) };
-    const source = whileAlive(database.source(process), process);
-    const secrets = () => keys.secrets();
-    const common = { source, bus, secrets, clock, timers: process };
-    starts++;
-    const publisher = startPublisher({
-      ...common,
-      lock: whileAlive(lock.of(`${name}-${starts}`), process),
-      verifier,
-      onEvent(event) {
-        counters.count(`publisher ${event}`);
-        trace(`${name}: ${event}`);
+  async function open(ports: ProcessPorts): Promise<void> {
+    const { timers, clock, random } = ports;
+    const opened = await database.open(ports);
+    if (timers.isDead()) return opened.close();
+    closing.set(timers, () => opened.close());
+    const { store } = opened;
+    let snapshots: SnapshotMaker | null = null;
+    const secret = CONTROL_SECRET;
+    const deps = makeDeps(CONFIG, store, secret, clock, random);
+    const zoneKeys = zoneKeysOf(store, clock);
+    await zoneKeys.load(ZONE);
+    const feed = await startFeedWork({
+      ...feedParts(ports, options),
+      store,
+      secret,
+      nodeKeys: secretsOfNodes(zoneKeys, clock),
+      lock: whileAlive(lock.of(`${name}-${starts}`), timers) satisfies LeaderLock,
+      openSnapshots({ keys }) {
+        if (options.makesSnapshots) snapshots = startSnapshots(ports, store, keys, options);
+        return { age: () => null, stop: async () => {} };
       },
     });
-    startResponder({ source, end: keys.end, timers: process });
-    const usage: UsageSink = {
-      add: (batch: UsageBatch) => whileAlive(database.usage(process), process).add(batch),
-    };
-    if (options.isWhole) {
-      startMeter({
-        end: keys.end,
-        usage,
-        queryLog: { add: () => Promise.resolve() },
-        existing: (ids) => Promise.resolve(new Set(ids)),
-      });
-    } else plainMeter(bus, nodes, usage);
-    return { publisher, snapshots: snapshotMaker(ports, secrets) };
-  }
-
-  function snapshotMaker(
-    ports: ProcessPorts,
-    secrets: () => ReturnType<typeof plain.secrets>,
-  ): SnapshotMaker | null {
-    const { copyView } = options;
-    if (copyView === null) return null;
-    const { bus, timers, clock } = ports;
-    return startSnapshotMaker({
-      writer: createSnapshotWriter({ bus, secrets, verifier, clock }),
-      copyView,
-      format: FORMAT,
-      files: [],
+    const work = startControlWork({
+      ...workParts(ports, options),
+      store,
+      secret,
       timers,
-      onMade({ seq }) {
-        counters.count('snapshot made');
-        trace(`${name}: snapshot of ${seq}`);
-      },
-      onError: () => counters.count('snapshot not made'),
+      random,
+      api: { ...apiParts(options), nodes: feed.nodes },
     });
+    await work.app.ready();
+    if (timers.isDead()) return;
+    running = { ports, store, app: work.app, deps, feed, snapshots: () => snapshots };
+    trace(`${name} is up`);
   }
 
-  const control: SimulatedControl = {
+  const closing = new WeakMap<ProcessTimers, () => Promise<void>>();
+  let timersNow: ProcessTimers | null = null;
+
+  /** Runs in the process as soon as it can, and ends at the latest with it. */
+  function within<T>(run: (running: Running) => Promise<T>): Promise<T | null> {
+    const { promise, resolve } = Promise.withResolvers<T | null>();
+    const done = (value: T | null): void => {
+      cancel();
+      waiting.delete(lost);
+      resolve(value);
+    };
+    const lost = (): void => done(null);
+    const cancel = scheduler.after(PATIENCE_MS, lost);
+    waiting.add(lost);
+    const way = (): number => 1 + Math.floor(options.way() * WAY_MS);
+    scheduler.after(way(), () => {
+      const found = running;
+      if (found === null) lost();
+      else
+        void found.ports.timers.enter(() => {
+          void run(found).then(
+            (value) => void scheduler.after(way(), () => done(value)),
+            (error: unknown) => {
+              trace(`${name}: ${String(error)}`);
+              lost();
+            },
+          );
+        });
+    });
+    return promise;
+  }
+
+  return {
     name,
     machine,
-    isRunning: () => running !== null,
-    publisher: () => running?.publisher ?? null,
+    isRunning: () => timersNow !== null,
+    feed: () => running?.feed ?? null,
     start() {
-      running = start();
+      const ports = machine.boot();
+      timersNow = ports.timers;
+      starts++;
+      open(ports).catch((error: unknown) => {
+        // As a supervisor does: the database may be away at a start.
+        trace(`${name} does not start: ${String(error)}`);
+        if (ports.timers.isDead()) return;
+        counters.count('control did not start');
+        this.kill();
+        scheduler.after(SESSION_MS, () => {
+          if (!machine.isRunning()) this.start();
+        });
+      });
     },
     kill() {
-      if (running === null) return;
+      if (timersNow === null) return;
+      const timers = timersNow;
       machine.kill();
+      timersNow = null;
       running = null;
+      database.closes(closing.get(timers)?.() ?? Promise.resolve());
+      for (const lost of [...waiting]) lost();
       const dead = `${name}-${starts}`;
       scheduler.after(SESSION_MS, () => lock.expire(dead));
     },
     makeSnapshot() {
-      running?.snapshots?.make().catch(() => {});
+      running
+        ?.snapshots()
+        ?.make()
+        .catch(() => {});
+    },
+    request: (request) => within(({ app }) => inject(app, request)),
+    operate: (run) => within(({ deps }) => run(deps)),
+  };
+}
+
+async function inject(
+  app: FastifyInstance,
+  { method, path, headers, body }: RestRequest,
+): Promise<RestAnswer> {
+  const answer = await app.inject({
+    method,
+    url: path,
+    headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
+  });
+  const isJson = `${answer.headers['content-type']}`.startsWith('application/json');
+  return {
+    status: answer.statusCode,
+    headers: answer.headers as RestAnswer['headers'],
+    body: isJson && answer.body !== '' ? (JSON.parse(answer.body) as unknown) : answer.body,
+  };
+}
+
+type Parts<T, K extends keyof T> = Omit<T, K>;
+
+function feedParts(
+  { bus, clock, timers, random, name }: ProcessPorts,
+  { verifier, isWhole, counters, trace }: ControlOptions,
+): Parts<FeedWorkOptions, 'store' | 'secret' | 'nodeKeys' | 'lock' | 'openSnapshots'> {
+  return {
+    bus,
+    clock,
+    timers,
+    random,
+    nodes: { current: () => LISTED_NODES, onChange: () => () => {} },
+    identity: controlSignature(isWhole),
+    verifier,
+    verifierOf: verifierOfNode(isWhole),
+    providers: { ask: () => ({ kind: 'down' }) },
+    connected: Promise.resolve(),
+    onRefused: (reason) => counters.count(`refused ${reason}`),
+    onExchangeFailed: () => counters.count('exchange failed'),
+    onEvent(event) {
+      counters.count(`publisher ${event}`);
+      trace(`${name}: ${event}`);
+    },
+    onLeftOut: () => counters.count('usage left out'),
+  };
+}
+
+function workParts(
+  { clock, timers, name }: ProcessPorts,
+  { counters, trace, deliver }: ControlOptions,
+): Parts<ControlWorkOptions, 'store' | 'secret' | 'api'> {
+  const outbound: OutboundClient = (request) =>
+    new Promise((resolve) => {
+      const answer = deliver({
+        url: request.url.href,
+        headers: request.headers,
+        body: request.body ?? new Uint8Array(),
+      });
+      const afterMs = answer?.afterMs ?? Number.POSITIVE_INFINITY;
+      timers.after(Math.min(LIMITS.webhookDeadlineMs, afterMs), () => {
+        if (answer === null || afterMs >= LIMITS.webhookDeadlineMs)
+          resolve({ kind: 'failed', fault: 'timeout' });
+        else if ('fault' in answer) resolve({ kind: 'failed', fault: answer.fault });
+        else {
+          const headers = answer.retryAfter === undefined ? {} : { 'retry-after': answer.retryAfter };
+          resolve({ kind: 'response', status: answer.status, headers, body: Buffer.alloc(0) });
+        }
+      });
+    });
+  return {
+    config: CONFIG,
+    clock,
+    outbound,
+    mailer: null,
+    onNotice: () => {},
+    metrics: {
+      http: ({ status }) => counters.count(`REST ${status}`),
+      swept: (records) => counters.count('records swept', records),
+      webhooks: {
+        attempted: (error) => counters.count(`delivery attempt ${error}`),
+        ended: (status, deliveries) => counters.count(`delivery ${status}`, deliveries),
+        arrived: () => {},
+        disabled: () => counters.count('webhook disabled'),
+        enqueued: () => {},
+      },
+    },
+    onStoreFault: (event) => counters.count(`store fault ${event}`),
+    onRequestFailed(error) {
+      counters.count('REST failed');
+      trace(`${name}: ${String(error)}`);
     },
   };
-  return control;
+}
+
+function apiParts({ sendCode }: ControlOptions): Parts<ControlWorkOptions['api'], 'nodes'> {
+  return {
+    sendCode,
+    sendInvitation: () => {},
+    checkUrl: async () => null,
+    publicUrl: () => PUBLIC_URL,
+    service: TEST_SERVICE,
+  };
+}
+
+/** Over a view that follows the log for this alone. */
+function startSnapshots(
+  { bus, timers, clock, random, name }: ProcessPorts,
+  { changes }: Store,
+  keys: () => readonly HourlyKey[],
+  { isWhole, verifier, counters, trace }: ControlOptions,
+): SnapshotMaker {
+  const { signer } = controlSignature(isWhole);
+  const secrets = (): BatchSecrets => {
+    const present = keys().findLast(({ from }) => from <= clock());
+    if (present === undefined) throw new Error('there is no key of this hour');
+    return { key: present.key, signer, random };
+  };
+  const view = createMemoryView();
+  const follower = startFollower({ source: changes, view, clock, timers });
+  follower.ready.catch(() => {});
+  return startSnapshotMaker({
+    writer: createSnapshotWriter({ bus, secrets, verifier, clock }),
+    copyView: async () => {
+      const epoch = view.epoch();
+      if (epoch === null || !follower.hasView()) throw new Error('there is no view to copy');
+      return {
+        epoch,
+        seq: view.cursor()!,
+        content: inPieces(view.copy()),
+        discard: () => Promise.resolve(),
+      };
+    },
+    format: FORMAT,
+    files: [],
+    timers,
+    onMade({ seq }) {
+      counters.count('snapshot made');
+      trace(`${name}: snapshot of ${seq}`);
+    },
+    onError: () => counters.count('snapshot not made'),
+  });
 }

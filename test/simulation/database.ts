@@ -1,266 +1,292 @@
-import { nextEpoch } from '../../src/base/ids.ts';
-import type { ChangeSource } from '../../src/feed/ports/change-source.ts';
-import type { FeedKeyStore } from '../../src/feed/ports/feed-store.ts';
-import { sumsOf, type UsageBatch, type UsageSink } from '../../src/feed/ports/usage-sink.ts';
-import type { Change, ChangeBody } from '../../src/protocol/change.ts';
-import { createMemoryFeedKeys } from '../support/feed/keys/memory-feed-keys.ts';
-import { createHistory, type History } from './history.ts';
+/** The database of a seed: the real embedded store over one file in memory, opened once by each process, with what may go wrong between them. */
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ChangeSource, Snapshot } from '../../src/feed/ports/change-source.ts';
+import type { Change } from '../../src/protocol/change.ts';
+import { renewEpoch } from '../../src/store/service-facts.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { Db, Store, WorkTopic } from '../../src/store/store.ts';
+import type { ProcessPorts } from './common.ts';
+import { whileAlive } from './process.ts';
 import type { ProcessTimers, Scheduler } from './scheduler.ts';
 
-/** The truth of the control side: a log, what it made, and the sums of usage. It stands for PostgreSQL. */
+/** Probabilities from 0 to 1, drawn at each call. */
+export interface DatabaseFaults {
+  /** A statement outside of a unit, or a unit, waits for up to `delayMs` before and after. */
+  readonly slow: number;
+  readonly delayMs: number;
+  /** A unit runs, is rolled back, and runs again, as after a serialisation failure. */
+  readonly again: number;
+  /** The connection is lost before COMMIT, or after it and before its answer. */
+  readonly lostBefore: number;
+  readonly lostAfter: number;
+}
+
+export const QUIET_DATABASE: DatabaseFaults = {
+  slow: 0.1,
+  delayMs: 5,
+  again: 0,
+  lostBefore: 0,
+  lostAfter: 0,
+};
+
 export interface Database {
-  readonly epoch: string;
-  readonly head: number;
-  readonly oldest: number;
-  /** The greatest `seq` that was ever pruned. */
-  readonly prunedTo: number;
-  history(epoch?: string): History;
-  /** One transaction. */
-  commit(bodies: readonly ChangeBody[]): void;
-  /** What one process sees of it. */
-  source(process: ProcessTimers): ChangeSource;
-  usage(process: ProcessTimers): UsageSink;
-  keys(process: ProcessTimers): FeedKeyStore;
-  /** Answers that were added, by namespace. */
-  sums(): ReadonlyMap<string, number>;
-  /** Answers that a restored backup did not have any more. */
-  readonly answersLost: number;
-  /** Batches that came again. */
-  readonly repeats: number;
+  /** What one process sees of it, from its start to its end. */
+  open(ports: ProcessPorts): Promise<OpenDatabase>;
+  faults: DatabaseFaults;
   /** No call succeeds. */
   isDown: boolean;
-  /** Commits are not announced. */
+  /** Commits are not announced to other processes. */
   isMute: boolean;
-  prune(seq: number): void;
+  /** Of the invariants, which no fault touches. */
+  readonly truth: Store;
+  /** Each change since the last call, in order. */
+  take(): Promise<readonly Change[]>;
+  /** All changes but the last ones are removed from the log, as after a week. */
+  prune(left: number): void;
   backUp(): void;
-  /** Puts the backup back; the operator gives the database the next epoch (`uqrp feed epoch`). */
-  restore(): void;
+  /** Puts the backup back; the operator gives it the next epoch (`uqrp feed epoch new`). No process has it open. */
+  restore(): Promise<void>;
+  /** The last change that the restored backup had. */
+  readonly restoredTo: number;
+  /** When the backup was made, true time. */
+  readonly backupAt: number;
+  /** The connections of a dead process are being closed: a restore waits for it. */
+  closes(closing: Promise<void>): void;
+  close(): Promise<void>;
 }
 
-interface Contents {
-  readonly log: readonly Change[];
-  readonly things: ReadonlyMap<string, ChangeBody>;
-  readonly batches: ReadonlyMap<string, number>;
-  readonly sums: ReadonlyMap<string, number>;
-  readonly oldest: number;
+interface OpenDatabase {
+  readonly store: Store;
+  /** After the end of the process: its connections are closed. */
+  close(): Promise<void>;
 }
 
-export interface DatabaseOptions {
-  readonly scheduler: Scheduler;
-  /** Milliseconds that a call takes. */
-  readonly delay: () => number;
-  readonly pageSize: number;
+/** Unlike `tmpdir`, in memory wherever Linux is. */
+const FOLDER = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+/** Until another process hears of a commit. */
+const ANNOUNCED_MS = 3;
+const PAGE = 1_000;
+
+let folder: string | null = null;
+let seeds = 0;
+
+/** A folder of this process of the system, with a migrated database to copy. It goes with the process. */
+async function template(): Promise<string> {
+  if (folder !== null) return folder;
+  const made = mkdtempSync(join(FOLDER, 'uqrp-world-'));
+  process.once('exit', () => rmSync(made, { recursive: true, force: true }));
+  const store = await openSqliteStore({ file: join(made, 'template'), clock: () => 0 });
+  await store.close();
+  folder = made;
+  return made;
 }
 
-export function createDatabase(options: DatabaseOptions): Database {
-  const { scheduler, delay, pageSize } = options;
-  const listeners = new Set<(seq: number) => void>();
-  const histories = new Map<string, History>();
-  let epoch = 'epoch';
-  let log: Change[] = [];
-  let things = new Map<string, ChangeBody>();
-  let batches = new Map<string, number>();
-  let sums = new Map<string, number>();
-  let oldest = 1;
-  let lost = 0;
-  let repeats = 0;
-  let prunedTo = 0;
-  /** `seq` of the last change of each record. */
-  let payloads = new Map<string, number>();
-  const keys = createMemoryFeedKeys();
-  let backup = copy();
-  histories.set(epoch, createHistory());
+export async function createDatabase(scheduler: Scheduler, epoch: string): Promise<Database> {
+  const home = join(await template(), `${++seeds}`);
+  mkdirSync(home);
+  const file = join(home, 'db');
+  const backup = join(home, 'backup');
+  copyFileSync(join(home, '../template'), file);
+  const listeners = new Set<() => void>();
+  let restoring: Promise<void> = Promise.resolve();
+  let truth = await openTruth();
+  await truth.write((tx) =>
+    tx.execute(`update service_facts set value = '${epoch}' where name = 'epoch'`, []),
+  );
+  let taken = 0;
+  let restoredTo = 0;
+  let backupAt = scheduler.now();
+  copyFiles(file, backup);
 
-  const head = (): number => log.length;
-  const history = (): History => histories.get(epoch)!;
-
-  function copy(): Contents {
-    const [batchesThen, sumsThen] = [new Map(batches), new Map(sums)];
-    return { log: [...log], things: new Map(things), batches: batchesThen, sums: sumsThen, oldest };
+  function openTruth(): Promise<Store> {
+    const timers: ProcessTimers = {
+      after: (ms, run) => scheduler.after(ms, run),
+      elapsed: () => scheduler.elapsed(),
+      isDead: () => false,
+      enter: (run) => run(),
+    };
+    return openSqliteStore({ file, clock: () => scheduler.now(), timers, watchFile: () => NO_WATCH });
   }
 
-  function record(body: ChangeBody, seq: number): void {
-    const id = thingOf(body);
-    if (id === null) return;
-    const value = contentOf(body);
-    history().put(id, seq, value);
-    if (value === null) things.delete(id);
-    else things.set(id, body);
-    if (body.type === 'namespace.deleted') dropTokens(body.namespace, seq);
-    if (!id.startsWith('record ')) return;
-    history().erase(id);
-    // As the store does: a payload is in the log once at most.
-    const before = payloads.get(id);
-    const change = before === undefined ? undefined : log[before - 1];
-    if (change !== undefined && thingOf(change) === id) log[change.seq - 1] = withoutData(change);
-    payloads.set(id, seq);
-  }
-
-  function dropTokens(namespace: string, seq: number): void {
-    for (const [id, body] of things) {
-      if (body.type !== 'token.minted' || body.namespace !== namespace) continue;
-      history().put(id, seq, null);
-      things.delete(id);
-    }
-  }
-
-  function call<T>(process: ProcessTimers, run: () => T | Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      process.after(delay(), () => {
-        if (database.isDown) return reject(new Error('the database is down'));
-        try {
-          resolve(run());
-        } catch (error) {
-          reject(error as Error);
-        }
-      });
-    });
-  }
-
-  function addUsage(batch: UsageBatch): void {
-    const counts = sumsOf(batch);
-    const id = `${batch.node} ${batch.batch}`;
-    if (batches.has(id)) {
-      repeats++;
-      return;
-    }
-    let answers = 0;
-    for (const count of counts) {
-      answers += count.answers;
-      sums.set(count.namespaceId, (sums.get(count.namespaceId) ?? 0) + count.answers);
-    }
-    batches.set(id, answers);
-  }
-
-  async function* pages(process: ProcessTimers): AsyncGenerator<readonly ChangeBody[]> {
-    const began = epoch;
-    for (const kind of ['namespace ', 'token ', 'record ']) {
-      for (let after = kind; ; ) {
-        const from = after;
-        const page = await call(process, () => {
-          if (epoch !== began) throw new Error('the connection was closed');
-          const ids = [...things.keys()].filter((id) => id.startsWith(kind) && id > from).sort();
-          return ids.slice(0, pageSize).map((id) => [id, things.get(id)!] as const);
-        });
-        const last = page.at(-1);
-        if (last === undefined) break;
-        yield page.map(([, body]) => body);
-        after = last[0];
-      }
-    }
+  function announce(): void {
+    if (database.isMute) return;
+    for (const listener of listeners)
+      scheduler.after(ANNOUNCED_MS, () => listeners.has(listener) && listener());
   }
 
   const database: Database = {
+    faults: QUIET_DATABASE,
     isDown: false,
     isMute: false,
-    get epoch() {
-      return epoch;
+    get truth() {
+      return truth;
     },
-    get head() {
-      return head();
+    async open(ports) {
+      await restoring;
+      const store = await openSqliteStore({
+        file,
+        clock: ports.clock,
+        timers: ports.timers,
+        watchFile(_path, written) {
+          const listener = (): void => void ports.timers.enter(written);
+          listeners.add(listener);
+          return { close: () => listeners.delete(listener) };
+        },
+      });
+      return { store: faulty(store, database, ports, announce), close: () => store.close() };
     },
-    get oldest() {
-      return oldest;
-    },
-    get prunedTo() {
-      return prunedTo;
-    },
-    get answersLost() {
-      return lost;
-    },
-    get repeats() {
-      return repeats;
-    },
-    history: (of = epoch) => histories.get(of)!,
-    sums: () => sums,
-    commit(bodies) {
-      for (const body of bodies) {
-        const seq = head() + 1;
-        log.push({ ...body, seq, at: scheduler.now(), owner: null, cause: 'direct' });
-        record(body, seq);
+    async take() {
+      const changes: Change[] = [];
+      for (;;) {
+        const page = await truth.changes.since(taken, PAGE);
+        if (page.length === 0) return changes;
+        changes.push(...page);
+        taken = page.at(-1)!.seq;
       }
-      if (!database.isMute) for (const listener of listeners) listener(head());
     },
-    source(process) {
-      let heardAt: number | null = null;
-      const heard = <T>(value: T): T => {
-        heardAt = scheduler.now();
-        return value;
-      };
-      return {
-        bounds: async () => heard(await call(process, () => ({ epoch, oldest, head: head() }))),
-        since: async (seq, limit) =>
-          heard(
-            await call(process, () => {
-              const from = Math.max(seq, oldest - 1);
-              return log.slice(from, from + limit);
-            }),
-          ),
-        async openSnapshot() {
-          const opened = await call(process, () => ({ epoch, seq: head() }));
-          return { ...opened, pages: pages(process) };
-        },
-        onChange(listener) {
-          const heardOf = (seq: number): void => {
-            process.after(1, () => listener(seq));
-          };
-          listeners.add(heardOf);
-          return () => listeners.delete(heardOf);
-        },
-        heardAt: () => heardAt,
-      };
+    prune(left) {
+      void truth.write((tx) =>
+        tx.execute('delete from change_log where seq <= (select seq from feed_head) - ?', [left]),
+      );
     },
-    keys: (process) => ({
-      read: () => call(process, () => keys.read()),
-      add: (key) => call(process, () => keys.add(key)),
-      keep: (first, last) => call(process, () => keys.keep(first, last)),
-      replaceAll: (key) => call(process, () => keys.replaceAll(key)),
-    }),
-    usage: (process) => ({ add: (batch) => call(process, () => addUsage(batch)) }),
-    prune(seq) {
-      oldest = Math.max(oldest, Math.min(seq, head()) + 1);
-      prunedTo = Math.max(prunedTo, oldest - 1);
+    get restoredTo() {
+      return restoredTo;
+    },
+    get backupAt() {
+      return backupAt;
     },
     backUp() {
-      backup = copy();
+      copyFiles(file, backup);
+      backupAt = scheduler.now();
     },
     restore() {
-      for (const [id, answers] of batches) if (!backup.batches.has(id)) lost += answers;
-      log = [...backup.log];
-      things = new Map(backup.things);
-      batches = new Map(backup.batches);
-      sums = new Map(backup.sums);
-      oldest = backup.oldest;
-      payloads = new Map(log.map((change) => [thingOf(change) ?? '', change.seq]));
-      const restored = history().upTo(head());
-      epoch = nextEpoch(epoch, scheduler.now());
-      histories.set(epoch, restored);
+      restoring = restoring.then(async () => {
+        await truth.close();
+        for (const suffix of FILES) rmSync(`${file}${suffix}`, { force: true });
+        copyFiles(backup, file);
+        truth = await openTruth();
+        await truth.write((tx) => renewEpoch(tx, scheduler.now()));
+        restoredTo = (await truth.changes.bounds()).head;
+        taken = Math.min(taken, restoredTo);
+      });
+      return restoring;
+    },
+    closes(closing) {
+      restoring = Promise.all([restoring, closing]).then(() => {});
+    },
+    async close() {
+      await restoring;
+      await truth.close();
+      rmSync(home, { recursive: true });
     },
   };
   return database;
 }
 
-function withoutData(change: Change): Change {
-  return change.type === 'record.upserted' ? { ...change, data: null } : change;
-}
+const NO_WATCH = { close: () => {} };
 
-/** What a change is about; null: nothing that a view holds. */
-export function thingOf(body: ChangeBody): string | null {
-  if ('key' in body) return `record ${body.key}`;
-  if ('digest' in body) return `token ${body.digest}`;
-  return body.type.startsWith('namespace.') ? `namespace ${body.namespace}` : null;
-}
+/** What was committed is in the second until it is moved to the first. */
+const FILES = ['', '-wal', '-shm'] as const;
 
-function contentOf(body: ChangeBody): string | null {
-  switch (body.type) {
-    case 'record.upserted':
-      return body.data;
-    case 'token.minted':
-    case 'namespace.upserted':
-      return 'there';
-    case 'namespace.closing':
-      return 'closing';
-    default:
-      return null;
+function copyFiles(from: string, to: string): void {
+  for (const suffix of ['', '-wal']) {
+    if (existsSync(`${from}${suffix}`)) copyFileSync(`${from}${suffix}`, `${to}${suffix}`);
+    else rmSync(`${to}${suffix}`, { force: true });
   }
+}
+
+function lost(): Error {
+  return Object.assign(new Error('Connection terminated unexpectedly'), { code: 'ECONNRESET' });
+}
+
+class Again extends Error {}
+
+/** The store of one process, which is away, slow, or loses its connection when the simulation says so. */
+function faulty(
+  store: Store,
+  database: Database,
+  { timers, chance }: ProcessPorts,
+  announce: () => void,
+): Store {
+  const happens = (probability: number): boolean => probability > 0 && chance() < probability;
+
+  async function step(): Promise<void> {
+    const { slow, delayMs } = database.faults;
+    if (happens(slow)) await new Promise<void>((go) => timers.after(chance() * delayMs, go));
+    if (database.isDown) throw lost();
+  }
+
+  async function called<T>(run: () => Promise<T>): Promise<T> {
+    await step();
+    return run();
+  }
+
+  const read: Db = whileAlive(
+    { execute: (sql: string, values: readonly unknown[]) => called(() => store.read.execute(sql, values)) },
+    timers,
+  ) as Db;
+  const write: Store['write'] = async (work) => {
+    const { again, lostBefore, lostAfter } = database.faults;
+    await step();
+    if (happens(again) || happens(lostBefore)) {
+      const isLost = !happens(0.5);
+      await store
+        .write(async (tx) => {
+          await work(tx);
+          throw new Again();
+        })
+        .catch((error: unknown) => {
+          if (!(error instanceof Again)) throw error;
+        });
+      if (isLost && lostBefore > 0) throw lost();
+    }
+    const result = await store.write(work);
+    announce();
+    if (happens(lostAfter)) throw lost();
+    await new Promise<void>((go) => (happens(database.faults.slow) ? timers.after(1, go) : go()));
+    return result;
+  };
+  const { changes } = store;
+  const source: ChangeSource = {
+    bounds: () => called(() => changes.bounds()),
+    since: (seq, limit) => called(() => changes.since(seq, limit)),
+    openSnapshot: () => called(async () => paged(await changes.openSnapshot(), step)),
+    onChange: (listener) => changes.onChange(listener),
+    heardAt: () => changes.heardAt(),
+  };
+  const alive = whileAlive(
+    {
+      onWork: (topic: WorkTopic, listener: () => void) => store.onWork(topic, listener),
+      onCommit: (listener: () => void) => store.onCommit(listener),
+      scrub: () => called(() => store.scrub()),
+      ping: () => called(() => store.ping()),
+      close: () => store.close(),
+    },
+    timers,
+  );
+  return {
+    ...alive,
+    engine: store.engine,
+    read: { ...read, engine: store.engine },
+    // The unit itself takes no simulated time, so it needs no gate.
+    write: (work) => gated(timers, () => write(work)),
+    changes: whileAlive(source, timers),
+  };
+}
+
+/** Once the process is dead the promise does not settle; while it is paused it waits. */
+function gated<T>(timers: ProcessTimers, run: () => Promise<T>): Promise<T> {
+  return whileAlive({ run }, timers).run();
+}
+
+function paged(snapshot: Snapshot, step: () => Promise<void>): Snapshot {
+  async function* pages(): Snapshot['pages'] {
+    for await (const page of snapshot.pages) {
+      await step();
+      yield page;
+    }
+  }
+  return { ...snapshot, pages: pages() };
 }

@@ -1,22 +1,30 @@
+/**
+ * Keys and signatures of the feed. One seed in some has Ed25519; the others have a checksum in its place, which takes most of the time
+ * otherwise: both find every message that the simulated network tears. All else is real: the key service, its deliveries, and the keyrings.
+ */
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import type { BatchSecrets } from '../../src/feed/message/batch.ts';
+import type { Clock } from '../../src/base/time.ts';
+import { generateKeySet, type KeySet } from '../../src/dns/dnssec/key-set.ts';
+import { openNodeKeyring } from '../../src/feed/keys/node-keys.ts';
 import {
   type FeedKey,
   type FeedKeyRing,
   type FeedSigner,
   type FeedVerifier,
   feedKey,
-  feedKeyRing,
+  feedVerifier,
 } from '../../src/feed/message/keys.ts';
+import { type ControlEnd, type ControlIdentity, createRpc, type Rpc } from '../../src/feed/message/rpc.ts';
+import type { FeedNode } from '../../src/feed/nodes/nodes.ts';
+import type { NodeKeys } from '../../src/feed/ports/node-keys.ts';
 import { FeedRefusedError } from '../../src/feed/ports/refusal.ts';
-import type { Random } from './random.ts';
-
-/** What control writes with. `secrets` throws while there is no key. */
-export interface ControlSecrets {
-  secrets(): BatchSecrets;
-  ring(): FeedKeyRing;
-}
+import { controlSecrets, type ZoneKeys } from '../../src/process/zone-keys/control-secrets.ts';
+import { databaseZoneKeys } from '../../src/process/zone-keys/open.ts';
+import type { Store } from '../../src/store/store.ts';
+import { nodeKeys, signingKeys } from '../support/feed/batch/keys.ts';
+import { secrets as signed } from '../support/feed/batch/messages.ts';
+import type { ProcessPorts } from './common.ts';
 
 /** What a node reads with. */
 export interface NodeSecrets {
@@ -24,47 +32,9 @@ export interface NodeSecrets {
   present(): FeedKey | null;
 }
 
-const HOUR_MS = 3_600_000;
-/** Written under for one hour, read for two more. */
-const HOURS_READ = 2;
+export const ZONE = 'uqrp.net';
 const SIGNATURE_OCTETS = 64;
 const SIGNER_ID = Buffer.from('simulate');
-
-/**
- * Hourly keys that everybody has, and a checksum in the place of Ed25519, which takes most of the time of a simulation otherwise: both find
- * every message that the simulated network tears. The real ones are in `whole-secrets.ts`.
- */
-export function createPlainSecrets(random: Random, now: () => number): ControlSecrets & NodeSecrets {
-  const keys = new Map<number, FeedKey>();
-  const rings = new Map<number, FeedKeyRing>();
-  const hourNow = (): number => Math.floor(now() / HOUR_MS);
-
-  function key(hour: number): FeedKey {
-    const known = keys.get(hour);
-    if (known !== undefined) return known;
-    const made = feedKey(createHash('sha256').update(`hour ${hour}`).digest());
-    keys.set(hour, made);
-    return made;
-  }
-
-  return {
-    secrets: () => ({
-      key: key(hourNow()),
-      signer: checksumSigner,
-      random: (octets) => random.octets(octets),
-    }),
-    present: () => key(hourNow()),
-    ring() {
-      const hour = hourNow();
-      const known = rings.get(hour);
-      if (known !== undefined) return known;
-      const hours = Array.from({ length: HOURS_READ + 2 }, (_, i) => hour + 1 - i);
-      const ring = feedKeyRing(hours.map(key));
-      rings.set(hour, ring);
-      return ring;
-    },
-  };
-}
 
 /** As long as an Ed25519 signature: CRC-32, then zeros. */
 function checksum(message: Uint8Array): Buffer {
@@ -79,13 +49,13 @@ const checksumSigner: FeedSigner = {
 };
 
 export const checksumVerifier: FeedVerifier = {
-  open(signed, signerOf) {
-    if (signed.length <= SIGNATURE_OCTETS) throw new FeedRefusedError('size');
-    const message = signed.subarray(0, signed.length - SIGNATURE_OCTETS);
-    if (Buffer.compare(signerOf(message), SIGNER_ID) !== 0) throw new FeedRefusedError('signer');
-    if (Buffer.compare(checksum(message), signed.subarray(message.length)) !== 0)
+  open(message, signerOf) {
+    if (message.length <= SIGNATURE_OCTETS) throw new FeedRefusedError('size');
+    const body = message.subarray(0, message.length - SIGNATURE_OCTETS);
+    if (Buffer.compare(signerOf(body), SIGNER_ID) !== 0) throw new FeedRefusedError('signer');
+    if (Buffer.compare(checksum(body), message.subarray(body.length)) !== 0)
       throw new FeedRefusedError('signature');
-    return message;
+    return body;
   },
 };
 
@@ -93,12 +63,103 @@ export const checksumVerifier: FeedVerifier = {
 export function checkedOnce(verifier: FeedVerifier): FeedVerifier {
   const bodies = new WeakMap<Uint8Array, Uint8Array>();
   return {
-    open(signed, signerOf) {
-      const known = bodies.get(signed);
+    open(message, signerOf) {
+      const known = bodies.get(message);
       if (known !== undefined) return known;
-      const body = verifier.open(signed, signerOf);
-      bodies.set(signed, body);
+      const body = verifier.open(message, signerOf);
+      bodies.set(message, body);
       return body;
     },
   };
+}
+
+interface NodeIdentity {
+  readonly listed: FeedNode;
+  readonly encryption: ReturnType<typeof nodeKeys>;
+  readonly signing: ReturnType<typeof signingKeys>;
+  readonly verifier: FeedVerifier;
+}
+
+/** What `nodes.json` and the credentials of the three nodes hold. */
+const IDENTITIES: ReadonlyMap<string, NodeIdentity> = new Map(
+  ['n1', 'n2', 'n3'].map((name, i) => {
+    const encryption = nodeKeys(20 + i);
+    const encrypt = encryption.publicKey.export({ type: 'spki', format: 'pem' }).toString();
+    const signing = signingKeys(30 + i);
+    const listed = { name, nkey: `U${name}`, encrypt, account: i };
+    return [name, { listed, encryption, signing, verifier: feedVerifier([signing.publicKey]) }];
+  }),
+);
+export const LISTED_NODES: readonly FeedNode[] = [...IDENTITIES.values()].map(({ listed }) => listed);
+
+/** UQRP_SECRET. */
+export const CONTROL_SECRET = createHash('sha256').update('simulation').digest();
+const COOKIE_KEY = createHash('sha256').update('cookies').digest();
+const TICKET_KEY = createHash('sha256').update('tickets').digest();
+
+export function controlSignature(isWhole: boolean): ControlIdentity {
+  return { key: feedKey(CONTROL_SECRET), signer: isWhole ? signed.signer : checksumSigner };
+}
+
+export function verifierOfNode(isWhole: boolean): ControlEnd['verifierOf'] {
+  return (node) => (isWhole ? (IDENTITIES.get(node)?.verifier ?? null) : checksumVerifier);
+}
+
+/** Those that every seed begins with: to make them takes longer than a short seed. */
+let firstKeys: KeySet | null = null;
+
+export function zoneKeysOf(store: Store, clock: Clock): ZoneKeys {
+  return databaseZoneKeys({
+    store,
+    key: CONTROL_SECRET,
+    clock,
+    mayMake: true,
+    earlier: () => (firstKeys ??= generateKeySet(ZONE, clock())),
+  });
+}
+
+/** What nodes get: signing keys, cookie and ticket secrets. */
+export function secretsOfNodes(keys: ZoneKeys, clock: Clock): NodeKeys {
+  return controlSecrets({
+    keys,
+    zones: [ZONE],
+    mode: 'full',
+    cookieKey: COOKIE_KEY,
+    ticketKey: TICKET_KEY,
+    clock,
+  });
+}
+
+export function nodeKeyring(
+  { bus, timers, counters, name }: ProcessPorts,
+  rpc: Rpc,
+  verifier: FeedVerifier,
+): NodeSecrets {
+  const keyring = openNodeKeyring({
+    bus,
+    rpc,
+    verifier,
+    own: { node: name, privateKey: IDENTITIES.get(name)!.encryption.privateKey },
+    timers,
+    onRefused: (reason) => counters.count(`refused ${reason}`),
+  });
+  keyring.onKeys(() => counters.count('keys delivered'));
+  return { ring: () => keyring.ring(), present: () => keyring.present() };
+}
+
+export function nodeRpc(
+  { bus, random, clock, counters, name }: ProcessPorts,
+  keys: () => NodeSecrets,
+  { isWhole, verifier }: { readonly isWhole: boolean; readonly verifier: FeedVerifier },
+): Rpc {
+  return createRpc({
+    bus,
+    name,
+    signing: { signer: isWhole ? IDENTITIES.get(name)!.signing.signer : checksumSigner, random },
+    verifier,
+    presentKey: () => keys().present(),
+    ring: () => keys().ring(),
+    clock,
+    onRefused: (reason) => counters.count(`refused ${reason}`),
+  });
 }

@@ -1,4 +1,5 @@
 import { SUBJECTS } from '../../src/feed/bus/bus.ts';
+import { QUIET_DATABASE } from './database.ts';
 import { CONTROLS, type World } from './world.ts';
 
 /** Something that goes wrong, and how it ends. */
@@ -91,7 +92,7 @@ export const HARMS: readonly Harm[] = [
     begin(world) {
       const { broker, controls } = world;
       // Numbers begin again, so that the same one may be right for both.
-      if (controls.filter((control) => control.publisher()?.status().seq != null).length > 1)
+      if (controls.filter((control) => control.feed()?.now().control?.published != null).length > 1)
         world.mayOverlap = true;
       broker.loseStream();
       return null;
@@ -226,10 +227,30 @@ export const HARMS: readonly Harm[] = [
     },
   },
   {
+    name: 'database: is slow, and units run again',
+    weight: 3,
+    begin({ database, random }) {
+      database.faults = { ...QUIET_DATABASE, slow: 0.8, delayMs: random.pick([20, 300, 2_000]), again: 0.3 };
+      return () => {
+        database.faults = QUIET_DATABASE;
+      };
+    },
+  },
+  {
+    name: 'database: loses connections',
+    weight: 3,
+    begin({ database }) {
+      database.faults = { ...QUIET_DATABASE, lostBefore: 0.1, lostAfter: 0.1 };
+      return () => {
+        database.faults = QUIET_DATABASE;
+      };
+    },
+  },
+  {
     name: 'database: log is pruned',
     weight: 1,
     begin({ database, random }) {
-      database.prune(database.head - random.between(0, 10));
+      database.prune(random.between(0, 10));
       return null;
     },
   },
@@ -247,7 +268,8 @@ export const HARMS: readonly Harm[] = [
     begin(world) {
       // A database is restored while control is stopped.
       for (const control of world.controls) control.kill();
-      world.database.restore();
+      world.usage.excuse();
+      void world.truth.catchUp().then(() => world.database.restore());
       return () => {
         for (const control of world.controls) if (!control.isRunning()) control.start();
       };

@@ -1,6 +1,6 @@
 import type { MemoryState } from '../support/view/memory-view.ts';
-import type { Database } from './database.ts';
 import type { History } from './history.ts';
+import type { Truth } from './truth.ts';
 
 export class InvariantError extends Error {
   override readonly name = 'InvariantError';
@@ -12,13 +12,14 @@ export interface Witness {
   look(state: MemoryState): void;
 }
 
-/** The view as values by thing; as `History` has them. */
-function contentsOf({ namespaces, tokens, records }: MemoryState): Map<string, string> {
+/** The view as values by thing; as `History` has them. Without tokens that have ended by then: a view keeps them, tables do not. */
+function contentsOf({ namespaces, tokens, records }: MemoryState, now = 0): Map<string, string> {
   const contents = new Map<string, string>();
   for (const [name, { suspended }] of namespaces) {
     contents.set(`namespace ${name}`, suspended ? 'closing' : 'there');
   }
-  for (const digest of tokens.keys()) contents.set(`token ${digest}`, 'there');
+  for (const [digest, { namespace, expiresAt }] of tokens)
+    if (expiresAt > now) contents.set(`token ${namespace} ${digest}`, 'there');
   for (const [key, { data }] of records) contents.set(`record ${key}`, textOf(data));
   return contents;
 }
@@ -34,7 +35,7 @@ function textOf(data: Uint8Array): string {
   return text;
 }
 
-export function createWitness(name: string, database: Database): Witness {
+export function createWitness(name: string, truth: Truth): Witness {
   let epoch = '';
   /** The latest change that the node has ever applied, in this epoch. */
   let heard = 0;
@@ -50,7 +51,7 @@ export function createWitness(name: string, database: Database): Witness {
         served = new Map();
       }
       heard = Math.max(heard, state.cursor);
-      const history = database.history(epoch);
+      const history = truth.history(epoch);
       const contents = contentsOf(state);
       for (const [id, since] of served) {
         if (contents.has(id)) continue;
@@ -78,16 +79,13 @@ function wrong(name: string, id: string, history: History, { cursor }: MemorySta
   return `${name} serves what the log does not have: ${id} at ${cursor}, heard ${heard}`;
 }
 
-/** @returns how the view differs from the database, or null */
-export function difference(state: MemoryState, database: Database): string | null {
-  if (state.epoch !== database.epoch) return `epoch ${state.epoch} for ${database.epoch}`;
-  if (state.cursor !== database.head) return `cursor ${state.cursor} for ${database.head}`;
-  const contents = contentsOf(state);
-  const history = database.history();
-  for (const id of new Set([...history.ids(), ...contents.keys()])) {
-    const wanted = history.last(id);
-    const found = contents.get(id) ?? null;
-    if (wanted !== found) return `${id} is ${found} for ${wanted}`;
+/** @returns how the view differs from one that is built from the tables, or null */
+export function difference(state: MemoryState, tables: MemoryState, now: number): string | null {
+  if (state.epoch !== tables.epoch) return `epoch ${state.epoch} for ${tables.epoch}`;
+  if (state.cursor !== tables.cursor) return `cursor ${state.cursor} for ${tables.cursor}`;
+  const [found, wanted] = [contentsOf(state, now), contentsOf(tables, now)];
+  for (const id of new Set([...found.keys(), ...wanted.keys()])) {
+    if (found.get(id) !== wanted.get(id)) return `${id} is ${found.get(id)} for ${wanted.get(id)}`;
   }
   return null;
 }

@@ -21,11 +21,9 @@ import { shareView } from './edge/shared-view.ts';
 import type { Validator } from './edge/validator.ts';
 import { openEdgeWorkers } from './edge/workers.ts';
 import { zoneKeys } from './edge/zone-keys.ts';
-import type { NodeSecrets } from './feed-secrets.ts';
-import { plainUsageSink } from './plain-meter.ts';
+import { nodeKeyring, nodeRpc } from './feed-secrets.ts';
 import { type Machine, whileAlive } from './process.ts';
 import type { Random } from './random.ts';
-import { nodeKeyring, nodeRpc } from './whole-secrets.ts';
 
 export interface NodeOptions extends Common {
   readonly machine: Machine;
@@ -65,7 +63,7 @@ interface Running {
 }
 
 export function createNode(options: NodeOptions): SimulatedNode {
-  const { machine, plain, verifier, counters, trace } = options;
+  const { machine, verifier, counters, trace } = options;
   const { name, disk } = machine;
   let running: Running | null = null;
   let boots = 0;
@@ -79,9 +77,8 @@ export function createNode(options: NodeOptions): SimulatedNode {
   function start(): Running {
     const ports = machine.boot();
     const { bus, clock, timers: process } = ports;
-    const signer = options.isWhole ? undefined : plain.secrets().signer;
-    const rpc = nodeRpc(ports, () => keys, verifier, signer);
-    const keys: NodeSecrets = options.isWhole ? nodeKeyring(ports, rpc) : plain;
+    const rpc = nodeRpc(ports, () => keys, options);
+    const keys = nodeKeyring(ports, rpc, verifier);
     const files = memorySnapshotFiles();
     const view = createMemoryView(disk.view, files.whole);
     const onRefused = (reason: FeedRefusal): void => counters.count(`refused ${reason}`);
@@ -158,14 +155,11 @@ export function createNode(options: NodeOptions): SimulatedNode {
               clock: clock(),
             },
     };
-    const usage = options.isWhole ? busUsageSink(rpc) : plainUsageSink(bus);
     void openNodeAccounting({
       node: name,
       boot: `${name}-${++boots}`,
-      usage,
-      queryLog: options.isWhole
-        ? privateRows(busQueryLogSink(rpc), options.names, asking.answered, options.wrong)
-        : null,
+      usage: busUsageSink(rpc),
+      queryLog: privateRows(busQueryLogSink(rpc), options.names, asking.answered, options.wrong),
       spool: usageSpool('/node', disk.files(process)),
       onDropped: () => {},
       onUsageRefused: () => {},

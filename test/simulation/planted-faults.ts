@@ -31,15 +31,15 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
   'same-epoch-after-restore': {
     why: 'a restored backup is the same log to everybody',
     file: 'test/simulation/database.ts',
-    from: 'epoch = nextEpoch(epoch, scheduler.now());',
+    from: 'await truth.write((tx) => renewEpoch(tx, scheduler.now()));',
     to: '',
-    finds: /^not at rest|serves what was erased/,
+    finds: /^not at rest|serves what was erased|refuses an existing name/,
   },
   'usage-added-twice': {
     why: 'a batch of usage that comes again is added again',
-    file: 'test/simulation/database.ts',
-    from: 'repeats++;\n      return;',
-    to: 'repeats++;',
+    file: 'src/store/usage.ts',
+    from: 'if ((await ADD_BATCH.all(tx, { node, batch: id, now: clock() })).length === 0) return;',
+    to: 'await ADD_BATCH.all(tx, { node, batch: id, now: clock() });',
     finds: /^usage: \d+ answers were counted of/,
   },
   'append-without-sequence': {

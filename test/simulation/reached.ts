@@ -11,7 +11,6 @@ export const REACHED: readonly string[] = [
   ...['signature', 'size', 'clock', 'replayed', 'epoch'].map((reason) => `refused ${reason}`),
   'repair from control',
   'repair from stream',
-  'usage batch repeated',
   'spool read',
   'snapshot made',
   'snapshot adopted',

@@ -1,8 +1,8 @@
+import type { MemoryState } from '../support/view/memory-view.ts';
 import { type Counters, createCounters } from './counters.ts';
 import { HARMS, type Harm } from './harms.ts';
 import { difference, InvariantError } from './invariants.ts';
 import { createRandom } from './random.ts';
-import { createWorkload } from './workload.ts';
 import { createWorld, type World } from './world.ts';
 
 export interface SimulationOptions {
@@ -29,13 +29,13 @@ export async function simulate({
   trace,
   counters = createCounters(),
 }: SimulationOptions): Promise<void> {
-  const world = createWorld({ seed, counters, ...(trace ? { trace } : {}) });
+  const world = await createWorld({ seed, counters, ...(trace && { trace }) });
   const began = world.scheduler.now();
   try {
     await storm(world, seed, counters, only);
     await rest(world, counters);
   } finally {
-    world.stop();
+    await world.stop();
   }
   counters.count('callbacks', world.scheduler.events);
   counters.count('simulated ms', world.scheduler.now() - began);
@@ -47,19 +47,19 @@ async function storm(
   counters: Counters,
   only: SimulationOptions['only'],
 ): Promise<void> {
-  const { random, scheduler, database, nodes, controls, usage } = world;
+  const { random, scheduler, nodes, controls, usage, workload } = world;
   const customers = createRandom(seed, 7);
-  const workload = createWorkload(database, customers, () => scheduler.now());
   const ends = new Map<string, () => void>();
   for (const control of controls) control.start();
   for (const node of nodes) node.start();
+  await scheduler.advance(500);
   workload.write();
   await scheduler.advance(1_000);
   const steps = seed % LONG === 0 ? STEPS.long : STEPS.short;
   for (let step = 0; step < steps; step++) {
     if (only?.includes(step) === false) continue;
     counters.count('steps');
-    for (const each of [random, customers]) each.enter(step);
+    for (const each of [random, customers, workload]) each.enter(step);
     if (customers.chance(0.45)) workload.write();
     if (customers.chance(0.02)) workload.writeMany();
     for (const node of nodes) {
@@ -72,8 +72,8 @@ async function storm(
     await scheduler.advance(ms);
     const pause = world.takePause();
     if (pause > 0) await sleep(world, ends, pause);
-    world.look();
-    usage.check();
+    await world.look();
+    await usage.check();
   }
   for (const name of [...ends.keys()]) end(world, ends, name);
 }
@@ -123,15 +123,16 @@ async function sleep(world: World, ends: Map<string, () => void>, ms: number): P
 
 /** Without faults all views become equal, the stream is whole, and usage arrives. */
 async function rest(world: World, counters: Counters): Promise<void> {
-  const { scheduler, nodes, controls, database, usage } = world;
+  const { scheduler, nodes, controls, truth, usage } = world;
   for (const control of controls) if (!control.isRunning()) control.start();
   for (const node of nodes) if (!node.isRunning()) node.start();
   world.trace('rest');
   const began = scheduler.now();
   for (;;) {
     await scheduler.advance(LOOK_MS);
-    world.look();
-    const wrong = nodes.map((node) => differs(world, node)).find((text) => text !== null);
+    await world.look();
+    const tables = await truth.tables();
+    const wrong = nodes.map((node) => differs(node, tables, scheduler.now())).find((text) => text !== null);
     if (wrong === undefined) break;
     if (scheduler.now() - began > REST_MS)
       throw new InvariantError(`not at rest after ${REST_MS} ms: ${wrong}`);
@@ -139,20 +140,19 @@ async function rest(world: World, counters: Counters): Promise<void> {
   const restMs = scheduler.now() - began;
   counters.count(`at rest within ${Math.ceil(restMs / 1_000)} s`);
   world.checkStream();
-  while (usage.missing() > 0) {
+  for (let missing = 1; missing > 0; ) {
+    missing = await usage.missing();
     await scheduler.advance(LOOK_MS);
-    if (scheduler.now() - began > USAGE_MS)
-      throw new InvariantError(`usage: ${usage.missing()} answers are missing`);
+    if (scheduler.now() - began > USAGE_MS) throw new InvariantError(`usage: ${missing} answers are missing`);
   }
-  usage.check();
-  world.look();
-  counters.count('usage batch repeated', database.repeats);
+  await usage.check();
+  await world.look();
   for (const { machine } of nodes) counters.count('spool read', machine.disk.spoolsRead);
 }
 
-function differs(world: World, node: World['nodes'][number]): string | null {
+function differs(node: World['nodes'][number], tables: MemoryState, now: number): string | null {
   const view = node.serving();
   if (view === null) return `${node.name} does not serve`;
-  const found = difference(view.state, world.database);
+  const found = difference(view.state, tables, now);
   return found === null ? null : `${node.name}: ${found}`;
 }

@@ -2,23 +2,20 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { PLANTED_FAULTS, PLANTED_SEEDS } from './planted-faults.ts';
-import { REACHED } from './reached.ts';
 import { NEW_BELOW, runSeeds, shortestOf } from './runner.ts';
 import { simulateSeeds } from './seeds.ts';
 
-/** Continuous integration runs 3,000 new ones (`test/ci/simulation.ts`). */
-const SEEDS = 40;
+/** Continuous integration runs 3,000 new ones (`test/ci/simulation.ts`), and requires that each path is reached. */
+const SEEDS = 20;
 const NEW_SEEDS = 10;
 /** Continuous integration plants all (`test/ci/planted.ts`). */
 const PLANTED = ['clear-while-serving', 'usage-added-twice', 'append-without-sequence'];
 
 describe('the feed in a simulation', () => {
-  it(`keeps every invariant for ${SEEDS} seeds, and each path is reached`, async () => {
-    const { failures, counters } = await simulateSeeds(1, SEEDS);
+  it(`keeps every invariant for ${SEEDS} seeds`, async () => {
+    const { failures } = await simulateSeeds(1, SEEDS);
     const [failed] = failures;
     if (failed !== undefined) throw new Error(`seed ${failed.seed}`, { cause: failed.error });
-    const missing = REACHED.filter((what) => !counters.all().has(what));
-    assert.deepEqual(missing, [], 'never reached');
   });
 
   it(`keeps every invariant for ${NEW_SEEDS} seeds that nobody has run before`, async () => {

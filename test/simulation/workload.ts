@@ -1,112 +1,149 @@
-import { createHash } from 'node:crypto';
-import type { ChangeBody } from '../../src/protocol/change.ts';
-import { queryTokenDigest, spellQueryToken } from '../../src/protocol/query/query-token.ts';
-import type { Database } from './database.ts';
+import { setPublicRead } from '../../src/control/namespaces/rules.ts';
+import type { RestAnswer, RestRequest } from './common.ts';
+import type { SimulatedControl } from './control.ts';
 import type { Names } from './edge/names.ts';
 import type { Random } from './random.ts';
 
-/** What customers do, by the seed. Names, keys and tokens are few, so that changes meet. */
+/** What a customer does over REST, by the seed. Names, keys and tokens are few, so that changes meet. */
 export interface Workload {
-  /** One transaction of some changes. */
+  /** Sends some requests, each to a control process, and does not wait. */
   write(): void;
-  /** A transaction that is larger than usual. */
+  /** More than usual. */
   writeMany(): void;
+  readonly names: Names;
+  /** See `Random`. */
+  enter(step: number): void;
 }
 
 const NAMESPACES = ['alpha', 'beta', 'gamma'] as const;
 const KEYS = 6;
-const TOKENS = 4;
-const EXPIRES_AT = 4_000_000_000_000;
 
-export function namespaceId(name: string): string {
-  return `00000000-0000-4000-8000-${Buffer.from(name.padEnd(6, '0').slice(0, 6)).toString('hex')}`;
+interface Namespace {
+  id: string;
+  readonly name: string;
+  /** Ids by key. */
+  readonly records: Map<string, string>;
+  readonly tokens: string[];
 }
 
-const tokens: ReadonlyMap<string, readonly string[]> = new Map(
-  NAMESPACES.map((name) => {
-    const seeds = Array.from({ length: TOKENS }, (_, i) => `${name} ${i + 1}`);
-    return [name, seeds.map((seed) => spellQueryToken(createHash('sha256').update(seed).digest()))];
-  }),
-);
-
-export const NAMES: Names = {
-  namespaces: NAMESPACES,
-  keysOf: (name) => (tokens.has(name) ? [...recordKeys(name)] : []),
-  tokensOf: (name) => tokens.get(name) ?? [],
-};
-
-function* recordKeys(name: string): Generator<string> {
-  for (let key = 0; key < KEYS; key++) yield `k${key}.doc.${name}.v1`;
+interface WorkloadOptions {
+  readonly controls: readonly SimulatedControl[];
+  /** Of a session. */
+  readonly token: string;
+  readonly random: Random;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** A namespace is deleted. */
+  readonly onDeleted: () => void;
 }
 
-/** @param now milliseconds since the epoch */
-export function createWorkload(database: Database, random: Random, now: () => number): Workload {
+function keysOf(namespace: string): readonly string[] {
+  return Array.from({ length: KEYS }, (_, key) => `k${key}.doc.${namespace}.v1`);
+}
+
+export function createWorkload({ controls, token, random, now, onDeleted }: WorkloadOptions): Workload {
+  /** In plain text, valid or not. */
+  const minted = new Map<string, string[]>(NAMESPACES.map((name) => [name, []]));
+  const namespaces = new Map<string, Namespace>();
   let payloads = 0;
-  const isThere = (id: string): boolean => database.history().last(id) === 'there';
 
-  function namespace(name: string): ChangeBody {
-    const id = namespaceId(name);
-    const publicRead = random.chance(0.2);
-    const flags = { publicRead, suspended: false, recordsCount: 0, createdAt: 0, updatedAt: 0 };
-    const maxTtl = random.chance(0.5) ? { maxTtl: random.pick([1, 86_400]) } : {};
-    return { type: 'namespace.upserted', namespace: name, id, ...flags, ...maxTtl };
+  async function send(
+    method: RestRequest['method'],
+    path: string,
+    body?: unknown,
+  ): Promise<{ readonly status: number; readonly id: string; readonly token: string } | null> {
+    const headers = { authorization: `Bearer ${token}` };
+    const request = { method, path: `/api/v1${path}`, headers, ...(body === undefined ? {} : { body }) };
+    const answer: RestAnswer | null = await random.pick(controls).request(request);
+    if (answer === null) return null;
+    const { id = '', token: plain = '' } = (answer.body ?? {}) as { id?: string; token?: string };
+    return { status: answer.status, id, token: plain };
   }
 
-  /** As the store does it: reads end first, then records go, then the namespace. */
-  function deleteNamespace(name: string): ChangeBody[] {
-    const id = namespaceId(name);
-    const there = [...recordKeys(name)].filter((key) => database.history().last(`record ${key}`) !== null);
-    return [
-      { type: 'namespace.closing', namespace: name, id },
-      ...there.map((key): ChangeBody => ({ type: 'record.deleted', key, namespace: name })),
-      { type: 'namespace.deleted', namespace: name, id },
-    ];
+  async function createNamespace(name: string): Promise<void> {
+    const made = await send('POST', '/namespaces', { namespace: { name } });
+    if (made?.status === 201) namespaces.set(name, { id: made.id, name, records: new Map(), tokens: [] });
+    if (made?.status !== 201) return;
+    if (random.chance(0.2)) await open(name);
+    const max_ttl = random.pick([1, 86_400]);
+    if (random.chance(0.3)) await send('PATCH', `/namespaces/${made.id}`, { namespace: { max_ttl } });
   }
 
-  /** Nobody deletes what has expired here: nodes must know by themselves. */
-  function soonOr<T>(never: T, chance: number): number | T {
-    return random.chance(chance) ? now() + random.between(500, 10_000) : never;
+  async function open(name: string): Promise<void> {
+    const isOpen = random.chance(0.7);
+    await random.pick(controls).operate((deps) => setPublicRead(deps, name, isOpen));
   }
 
-  function upsert(name: string): ChangeBody {
-    const key = random.pick([...recordKeys(name)]);
+  /** Something that ends soon, or perhaps never. */
+  function soonOr<T>(never: T, chance: number): string | T {
+    return random.chance(chance) ? new Date(now() + random.between(2_000, 10_000)).toISOString() : never;
+  }
+
+  async function upsert(namespace: Namespace): Promise<void> {
+    const key = random.pick(keysOf(namespace.name));
     // Some are longer than a reply over UDP.
     const text = `payload ${++payloads} `.padEnd(random.chance(0.1) ? 1_500 : 0, 'x');
-    const data = Buffer.from(text).toString('base64');
-    const labels = { namespace: name, resource: 'doc', version: 'v1' };
-    const contentType = random.pick(['text/plain', 'application/json', 'image/png']);
-    const rest = { contentType, ttlSeconds: random.pick([5, 300, 86_400]), expiresAt: soonOr(null, 0.2) };
-    const encoding = random.chance(0.3) ? ({ encoding: 'plain' } as const) : {};
-    return { type: 'record.upserted', key, ...labels, data, ...rest, ...encoding };
+    const record = {
+      data: Buffer.from(text).toString('base64'),
+      content_type: random.pick(['text/plain', 'application/json', 'image/png']),
+      ttl_seconds: random.pick([5, 300, 86_400]),
+      expires_at: soonOr(null, 0.2),
+    };
+    const known = namespace.records.get(key);
+    if (known !== undefined) {
+      const changed = await send('PATCH', `/records/${known}`, { record });
+      if (changed?.status === 404) namespace.records.delete(key);
+      return;
+    }
+    const made = await send('POST', '/records', { record: { key, ...record } });
+    if (made?.status === 201) namespace.records.set(key, made.id);
   }
 
-  function any(): ChangeBody[] {
+  async function remove(namespace: Namespace): Promise<void> {
+    const [key, id] = [...namespace.records][0] ?? [];
+    if (key === undefined || id === undefined) return upsert(namespace);
+    namespace.records.delete(key);
+    await send('DELETE', `/records/${id}`);
+  }
+
+  async function changeToken(namespace: Namespace): Promise<void> {
+    const path = `/namespaces/${namespace.id}/query_tokens`;
+    const known = random.chance(0.5) ? namespace.tokens.shift() : undefined;
+    if (known !== undefined) return void (await send('DELETE', `${path}/${known}`));
+    const expires_at = soonOr(undefined, 0.2);
+    const made = await send('POST', path, { name: 'token', expires_at });
+    if (made?.status !== 201) return;
+    namespace.tokens.push(made.id);
+    minted.get(namespace.name)?.push(made.token);
+  }
+
+  async function any(): Promise<void> {
     const name = random.pick(NAMESPACES);
-    if (!isThere(`namespace ${name}`)) return [namespace(name)];
+    const namespace = namespaces.get(name);
+    if (namespace === undefined) return createNamespace(name);
     const kind = random.next();
-    if (kind < 0.03) return deleteNamespace(name);
-    if (kind < 0.08) return [namespace(name)];
-    if (kind < 0.5) return [upsert(name)];
-    if (kind < 0.65) {
-      const there = [...recordKeys(name)].filter((key) => database.history().last(`record ${key}`) !== null);
-      return there.length === 0
-        ? [upsert(name)]
-        : [{ type: 'record.deleted', key: random.pick(there), namespace: name }];
+    if (kind < 0.03) {
+      namespaces.delete(name);
+      onDeleted();
+      return void (await send('DELETE', `/namespaces/${namespace.id}`));
     }
-    const digest = queryTokenDigest(random.pick(NAMES.tokensOf(name)));
-    if (isThere(`token ${digest}`)) return [{ type: 'token.revoked', namespace: name, digest }];
-    return [{ type: 'token.minted', namespace: name, digest, expiresAt: soonOr(EXPIRES_AT, 0.2) }];
+    if (kind < 0.08) return open(name);
+    if (kind < 0.5) return upsert(namespace);
+    return kind < 0.65 ? remove(namespace) : changeToken(namespace);
   }
 
   return {
     write() {
-      // Each change is chosen by what is there now, so they go one by one into the log and are announced with the last.
-      for (let left = random.between(1, 3); left > 0; left--) database.commit(any());
+      for (let left = random.between(1, 3); left > 0; left--) void any();
     },
     writeMany() {
-      const name = random.pick(NAMESPACES);
-      if (!isThere(`namespace ${name}`)) database.commit([namespace(name)]);
-      database.commit(Array.from({ length: random.between(20, 60) }, () => upsert(name)));
+      for (let left = random.between(20, 60); left > 0; left--) void any();
+    },
+    enter: (step) => random.enter(step),
+    names: {
+      namespaces: NAMESPACES,
+      keysOf: (name) => (minted.has(name) ? keysOf(name) : []),
+      tokensOf: (name) => minted.get(name) ?? [],
     },
   };
 }

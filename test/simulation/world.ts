@@ -1,10 +1,11 @@
+import { createUser, issueToken } from '../../src/control/accounts/rules.ts';
 import { openBatch } from '../../src/feed/message/batch.ts';
-import type { ViewToSend } from '../../src/feed/snapshots/snapshot-maker.ts';
+import { makeDeps } from '../../src/process/use-case-deps.ts';
+import type { Store } from '../../src/store/store.ts';
 import { verifier as realVerifier } from '../support/feed/batch/messages.ts';
 import { createMemoryBroker, type MemoryBroker } from '../support/feed/bus/memory-bus.ts';
 import { createTestLock, type TestLock } from '../support/feed/publisher-lock.ts';
-import { inPieces } from '../support/feed/snapshots/snapshot-world.ts';
-import type { Common } from './common.ts';
+import type { ArrivedDelivery, Common, EndpointAnswer } from './common.ts';
 import { createControl, type SimulatedControl } from './control.ts';
 import type { Counters } from './counters.ts';
 import { createDatabase, type Database } from './database.ts';
@@ -12,14 +13,15 @@ import { createDisk } from './disk.ts';
 import { createSentMessages } from './edge/sent-messages.ts';
 import { createValidator } from './edge/validator.ts';
 import { zoneKeys } from './edge/zone-keys.ts';
-import { checkedOnce, checksumVerifier, createPlainSecrets } from './feed-secrets.ts';
+import { CONTROL_SECRET, checkedOnce, checksumVerifier, ZONE } from './feed-secrets.ts';
 import { createWitness, InvariantError, type Witness } from './invariants.ts';
 import { createNode, type SimulatedNode } from './node.ts';
 import { createMachine, type Machine } from './process.ts';
 import { createRandom, type Random } from './random.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
+import { createTruth, type Truth } from './truth.ts';
 import { createUsageLedger, type UsageLedger } from './usage-ledger.ts';
-import { NAMES } from './workload.ts';
+import { createWorkload, type Workload } from './workload.ts';
 
 export interface WorldOptions {
   readonly seed: number;
@@ -38,9 +40,15 @@ export interface World {
   readonly controls: readonly SimulatedControl[];
   readonly nodes: readonly SimulatedNode[];
   readonly usage: UsageLedger;
+  readonly truth: Truth;
+  readonly workload: Workload;
+  /** What customers' endpoints do with a delivery. */
+  endpoint: (delivery: ArrivedDelivery) => EndpointAnswer;
+  /** The last sign-in code that was mailed, by address. */
+  readonly codes: Map<string, string>;
   readonly trace: (text: string) => void;
   /** Every process that answers is compared with the log. @throws InvariantError */
-  look(): void;
+  look(): Promise<void>;
   /** A node is about to be killed: what it counted last may be lost. */
   killed(node: SimulatedNode): void;
   /** All processes are killed; hours later they start. Only the end of it runs. */
@@ -53,7 +61,7 @@ export interface World {
   mayOverlap: boolean;
   /** @throws InvariantError for a gap or an overlap in the stream */
   checkStream(): void;
-  stop(): void;
+  stop(): Promise<void>;
 }
 
 /** One seed in so many signs its answers. */
@@ -69,30 +77,32 @@ const START = Date.UTC(2030, 0, 1, 12);
 const NODES = ['n1', 'n2', 'n3'];
 export const CONTROLS: readonly string[] = ['a', 'b'];
 
-export function createWorld({ seed, counters, trace = () => {} }: WorldOptions): World {
-  const streams = { network: 1, faults: 2, keys: 3, disk: 4, database: 5, askers: 8, machines: 100 };
+export async function createWorld({ seed, counters, trace = () => {} }: WorldOptions): Promise<World> {
+  const streams = {
+    network: 1,
+    faults: 2,
+    keys: 3,
+    disk: 4,
+    customers: 5,
+    workload: 7,
+    askers: 8,
+    machines: 100,
+  };
   const randomOf = (stream: number): Random => createRandom(seed, stream);
   const random = randomOf(streams.faults);
   // Near the end of an hour for some seeds, so that keys change meanwhile.
   const scheduler = createScheduler(START + (random.chance(0.3) ? 3_590_000 : 0));
-  const delays = randomOf(streams.database);
-  const database = createDatabase({
-    scheduler,
-    delay: () => delays.between(1, 6),
-    pageSize: 5,
-  });
+  const database = await createDatabase(scheduler, `epoch-${seed}`);
   const network = randomOf(streams.network);
   const broker = createMemoryBroker(() => network.next(), scheduler);
   broker.faults = { drop: 0, duplicate: 0, delayMs: 5, appendLost: 0, ackLost: 0 };
   const lock = createTestLock();
   const say = (text: string): void => trace(`${scheduler.now() - START} ${text}`);
   const isWhole = seed % WHOLE === 0;
-  const plain = createPlainSecrets(randomOf(streams.keys), () => scheduler.now());
   const verifier = isWhole ? checkedOnce(realVerifier) : checksumVerifier;
   const common: Common = {
     scheduler,
     isWhole,
-    plain,
     verifier,
     counters,
     trace: say,
@@ -112,17 +122,30 @@ export function createWorld({ seed, counters, trace = () => {} }: WorldOptions):
       disk: createDisk(disks, scheduler, () => disks.between(1, 8)),
       random: randomOf(streams.machines + machines++),
     });
-  const copyView = (): Promise<ViewToSend> => copyOf(nodes, database.epoch);
+  const ways = randomOf(streams.customers);
   const controls = CONTROLS.map((name) =>
     createControl({
       ...common,
       machine: machine(name),
       database,
       lock,
-      nodes: NODES,
-      copyView: name === SNAPSHOTS ? copyView : null,
+      makesSnapshots: name === SNAPSHOTS,
+      deliver: (delivery) => world.endpoint(delivery),
+      sendCode: (email, code) => void world.codes.set(email, code),
+      way: () => ways.next(),
     }),
   );
+  const truth = createTruth(database);
+  const session = await signUp(database.truth, scheduler, randomOf(streams.keys));
+  await truth.catchUp();
+  const usage = createUsageLedger(scheduler, truth);
+  const workload = createWorkload({
+    controls,
+    token: session,
+    random: randomOf(streams.workload),
+    now: () => scheduler.now(),
+    onDeleted: () => usage.excuse(),
+  });
   const askers = randomOf(streams.askers);
   const validator =
     seed % SIGNED === 0
@@ -132,12 +155,11 @@ export function createWorld({ seed, counters, trace = () => {} }: WorldOptions):
           isSampled: () => askers.chance(SIGNATURES_CHECKED),
         })
       : null;
-  const usage = createUsageLedger(scheduler, database);
   const nodes: readonly SimulatedNode[] = NODES.map((name) =>
     createNode({
       ...common,
       machine: machine(name),
-      names: NAMES,
+      names: workload.names,
       askers,
       observe() {},
       validator,
@@ -145,7 +167,7 @@ export function createWorld({ seed, counters, trace = () => {} }: WorldOptions):
       wrong,
     }),
   );
-  const witnesses = new Map<string, Witness>(NODES.map((name) => [name, createWitness(name, database)]));
+  const witnesses = new Map<string, Witness>(NODES.map((name) => [name, createWitness(name, truth)]));
   let pause = 0;
   function killAll(): void {
     for (const node of nodes) {
@@ -157,6 +179,8 @@ export function createWorld({ seed, counters, trace = () => {} }: WorldOptions):
 
   const world: World = {
     scheduler,
+    workload,
+    truth,
     random,
     database,
     broker,
@@ -167,8 +191,11 @@ export function createWorld({ seed, counters, trace = () => {} }: WorldOptions):
     trace: say,
     mayHaveGaps: false,
     mayOverlap: false,
-    look() {
+    endpoint: () => ({ afterMs: 5, status: 204 }),
+    codes: new Map(),
+    async look() {
       if (failure !== null) throw failure;
+      await truth.catchUp();
       for (const node of nodes) {
         const view = node.serving();
         if (view !== null) witnesses.get(node.name)!.look(view.state);
@@ -191,31 +218,26 @@ export function createWorld({ seed, counters, trace = () => {} }: WorldOptions):
       for (const { seq, data } of broker.stream) {
         const { epoch, from, to } = openBatch(data, verifier);
         // The log was pruned meanwhile: what the stream lacks, the log lacks too.
-        const isExcused =
-          from > last.to ? world.mayHaveGaps || from <= database.prunedTo + 1 : world.mayOverlap;
+        const isExcused = from > last.to ? world.mayHaveGaps || from <= truth.oldest : world.mayOverlap;
         if (epoch === last.epoch && seq === last.seq + 1 && from !== last.to + 1 && !isExcused) {
           throw new InvariantError(`stream: ${from} follows ${last.to}`);
         }
         last = { seq, to, epoch };
       }
     },
-    stop() {
+    async stop() {
       for (const node of nodes) node.kill();
       for (const control of controls) control.kill();
+      await database.close();
     },
   };
   return world;
 }
 
-/** As the process that makes snapshots has it: a view of its own that follows like a node's. */
-async function copyOf(nodes: readonly SimulatedNode[], epoch: string): Promise<ViewToSend> {
-  const views = nodes.map((node) => node.serving()).filter((view) => view?.epoch() === epoch);
-  const view = views[0];
-  if (view == null) throw new Error('there is no view to copy');
-  return {
-    epoch,
-    seq: view.cursor()!,
-    content: inPieces(view.copy()),
-    discard: () => Promise.resolve(),
-  };
+/** An account, as an operator makes it. @returns the token of its session */
+async function signUp(store: Store, scheduler: Scheduler, random: Random): Promise<string> {
+  const clock = (): number => scheduler.now();
+  const deps = makeDeps({ zones: [ZONE] }, store, CONTROL_SECRET, clock, (octets) => random.octets(octets));
+  const { email } = await createUser(deps, 'customer@example.com', 'pro');
+  return (await issueToken(deps, email)).token;
 }

@@ -1,0 +1,103 @@
+/** What the database holds and held, read past all faults: what every view is compared with. */
+import type { ChangeBody } from '../../src/protocol/change.ts';
+import { createMemoryView, type MemoryState } from '../support/view/memory-view.ts';
+import type { Database } from './database.ts';
+import { createHistory, type History } from './history.ts';
+
+export interface Truth {
+  /** Reads what was committed since the last call. Without it the histories are behind. */
+  catchUp(): Promise<void>;
+  readonly epoch: string;
+  readonly head: number;
+  /** The first change that the log still has. */
+  readonly oldest: number;
+  /** What was true after each change of a database that is or was. */
+  history(epoch: string): History;
+  /** The view that a node would build from the tables now. */
+  tables(): Promise<MemoryState>;
+  /** Private answers, by namespace. */
+  answers(): Promise<ReadonlyMap<string, number>>;
+}
+
+export function createTruth(database: Database): Truth {
+  const histories = new Map<string, History>();
+  let bounds = { epoch: '', head: 0, oldest: 1 };
+
+  function history(epoch: string): History {
+    const known = histories.get(epoch);
+    if (known !== undefined) return known;
+    // After a restored backup: the log goes on from there.
+    const made = histories.get(bounds.epoch)?.upTo(database.restoredTo) ?? createHistory();
+    histories.set(epoch, made);
+    return made;
+  }
+
+  return {
+    get epoch() {
+      return bounds.epoch;
+    },
+    get head() {
+      return bounds.head;
+    },
+    get oldest() {
+      return bounds.oldest;
+    },
+    async catchUp() {
+      const found = await database.truth.changes.bounds();
+      const of = history(found.epoch);
+      bounds = found;
+      for (const change of await database.take()) note(of, change, change.seq);
+    },
+    history,
+    async tables() {
+      const { epoch, seq, pages } = await database.truth.changes.openSnapshot();
+      const view = createMemoryView();
+      const rebuild = await view.rebuild();
+      for await (const page of pages) await rebuild.load(page);
+      await rebuild.finish([], seq, epoch);
+      return view.state;
+    },
+    async answers() {
+      const { rows } = await database.truth.read.execute<{ id: string; answers: number }>(
+        'select namespace_id as id, sum(answers) as answers from usage_hours group by namespace_id',
+        [],
+      );
+      return new Map(rows.map(({ id, answers }) => [id, answers]));
+    },
+  };
+}
+
+function note(history: History, body: ChangeBody, seq: number): void {
+  const id = thingOf(body);
+  if (id === null) return;
+  // An erased payload: which one it was, nobody can know any more.
+  if (body.type === 'record.upserted' && body.data === null) return;
+  history.put(id, seq, contentOf(body));
+  if (id.startsWith('record ')) history.erase(id);
+  if (body.type !== 'namespace.deleted') return;
+  for (const token of history.ids()) {
+    if (token.startsWith(`token ${body.namespace} `)) history.put(token, seq, null);
+  }
+}
+
+/** What a change is about; null: nothing that a view holds. */
+function thingOf(body: ChangeBody): string | null {
+  if ('key' in body) return `record ${body.key}`;
+  if ('digest' in body) return `token ${body.namespace} ${body.digest}`;
+  return body.type.startsWith('namespace.') ? `namespace ${body.namespace}` : null;
+}
+
+function contentOf(body: ChangeBody): string | null {
+  switch (body.type) {
+    case 'record.upserted':
+      return body.data;
+    case 'token.minted':
+      return 'there';
+    case 'namespace.upserted':
+      return body.suspended ? 'closing' : 'there';
+    case 'namespace.closing':
+      return 'closing';
+    default:
+      return null;
+  }
+}
