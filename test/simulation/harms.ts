@@ -61,6 +61,58 @@ export const HARMS: readonly Harm[] = [
     },
   },
   {
+    name: 'network: one way is cut, and nobody knows',
+    weight: 4,
+    begin({ broker, random, nodes, controls }) {
+      const { name } = random.pick([...nodes, ...controls]);
+      const way = random.pick(['out', 'in'] as const);
+      broker.silent[way].add(name);
+      return () => broker.silent[way].delete(name);
+    },
+  },
+  {
+    name: 'network: a connection is half open',
+    weight: 3,
+    begin({ broker: { silent }, random, nodes, controls }) {
+      const { name } = random.pick([...nodes, ...controls]);
+      for (const way of [silent.out, silent.in]) way.add(name);
+      return () => {
+        for (const way of [silent.out, silent.in]) way.delete(name);
+      };
+    },
+  },
+  {
+    name: 'network: two ends do not reach one another',
+    weight: 4,
+    begin({ broker, random, nodes, controls }) {
+      const one = random.pick(nodes).name;
+      const other = random.pick(controls).name;
+      broker.isParted = (from, to) => (from === one && to === other) || (from === other && to === one);
+      return () => {
+        broker.isParted = () => false;
+      };
+    },
+  },
+  {
+    name: 'network: messages come up to a minute late',
+    weight: 2,
+    begin({ broker }) {
+      broker.faults = { ...broker.faults, late: 0.05 };
+      return () => {
+        broker.faults = { ...broker.faults, late: 0 };
+      };
+    },
+  },
+  {
+    name: 'stream: a replica is behind',
+    weight: 2,
+    begin({ broker, random, nodes, controls }) {
+      const { name } = random.pick([...nodes, ...controls]);
+      broker.behind.set(name, random.between(1, 5));
+      return () => broker.behind.delete(name);
+    },
+  },
+  {
     name: 'broker: stops',
     weight: 2,
     begin({ broker }) {
@@ -178,12 +230,12 @@ export const HARMS: readonly Harm[] = [
     },
   },
   {
-    name: 'clock: of a node is wrong',
-    weight: 2,
-    begin(world) {
-      const node = pickNode(world);
-      node.machine.clock.step(world.random.pick([-HOUR_MS, -20_000, -3_000, 3_000, 20_000, HOUR_MS]));
-      return () => node.machine.clock.mend();
+    name: 'clock: of a machine is wrong',
+    weight: 3,
+    begin({ nodes, controls, random }) {
+      const { clock } = random.pick([...nodes, ...controls]).machine;
+      clock.step(random.pick([-HOUR_MS, -20_000, -3_000, 3_000, 20_000, HOUR_MS]));
+      return () => clock.mend();
     },
   },
   {

@@ -29,7 +29,7 @@ export interface WorldOptions {
   readonly trace?: (text: string) => void;
 }
 
-/** Two control processes, a database, a broker and three nodes with their disks, on one simulated clock. */
+/** One to three control processes, a database, a broker and one to three nodes with their disks, on one simulated time. */
 export interface World {
   readonly scheduler: Scheduler;
   /** Decides what goes wrong. */
@@ -75,7 +75,7 @@ const SNAPSHOTS = 'a';
 /** Noon of a day: no seed depends on the real time. */
 const START = Date.UTC(2030, 0, 1, 12);
 const NODES = ['n1', 'n2', 'n3'];
-export const CONTROLS: readonly string[] = ['a', 'b'];
+export const CONTROLS: readonly string[] = ['a', 'b', 'c'];
 
 export async function createWorld({ seed, counters, trace = () => {} }: WorldOptions): Promise<World> {
   const streams = {
@@ -86,10 +86,13 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
     customers: 5,
     workload: 7,
     askers: 8,
+    shape: 9,
     machines: 100,
   };
   const randomOf = (stream: number): Random => createRandom(seed, stream);
   const random = randomOf(streams.faults);
+  const shape = randomOf(streams.shape);
+  const sizes = { controls: shape.pick([1, 1, 2, 2, 3]), nodes: shape.pick([1, 1, 2, 3]) };
   // Near the end of an hour for some seeds, so that keys change meanwhile.
   const scheduler = createScheduler(START + (random.chance(0.3) ? 3_590_000 : 0));
   const database = await createDatabase(scheduler, `epoch-${seed}`);
@@ -123,7 +126,7 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
       random: randomOf(streams.machines + machines++),
     });
   const ways = randomOf(streams.customers);
-  const controls = CONTROLS.map((name) =>
+  const controls = CONTROLS.slice(0, sizes.controls).map((name) =>
     createControl({
       ...common,
       machine: machine(name),
@@ -155,7 +158,7 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
           isSampled: () => askers.chance(SIGNATURES_CHECKED),
         })
       : null;
-  const nodes: readonly SimulatedNode[] = NODES.map((name) =>
+  const nodes: readonly SimulatedNode[] = NODES.slice(0, sizes.nodes).map((name) =>
     createNode({
       ...common,
       machine: machine(name),

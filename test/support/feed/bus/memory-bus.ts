@@ -15,6 +15,8 @@ export interface BusFaults {
   readonly drop: number;
   readonly duplicate: number;
   readonly delayMs: number;
+  /** Of a message: it comes up to a minute later. */
+  readonly late?: number;
   /** Of an append: nothing is stored, and it times out. */
   readonly appendLost: number;
   /** Of an append: it is stored, and it times out. */
@@ -35,6 +37,12 @@ export interface MemoryBroker {
   /** Ends that have no connection. */
   cut(name: string): void;
   heal(name: string): void;
+  /** Ends that believe to be connected: what they send is lost (`out`), or what is sent to them (`in`). */
+  readonly silent: { readonly out: Set<string>; readonly in: Set<string> };
+  /** True: nothing that one sends reaches the other, although both reach the broker. */
+  isParted: (from: string, to: string) => boolean;
+  /** Ends that read the stream from a replica which lacks its last messages: how many. */
+  readonly behind: Map<string, number>;
   /** The broker itself goes away, with all connections. Its stream stays. */
   stop(): void;
   start(): void;
@@ -57,6 +65,9 @@ interface End {
   isClosed: boolean;
 }
 
+/** Of a message that is late. */
+const LATE_MS = 60_000;
+
 /**
  * @param random from 0 to 1; the same numbers give the same run, as far as the timers do
  * @param appendMs until an append or a read of the stream times out
@@ -69,6 +80,8 @@ export function createMemoryBroker(
   const ends = new Set<End>();
   const cutNames = new Set<string>();
   const chunks = new Map<string, Uint8Array>();
+  const silent = { out: new Set<string>(), in: new Set<string>() };
+  const behind = new Map<string, number>();
   let stream: StreamMessage[] = [];
   let lastSeq = 0;
   let isUp = true;
@@ -76,14 +89,17 @@ export function createMemoryBroker(
   const isConnected = (end: End): boolean => isUp && !end.isCut && !end.isClosed;
   const happens = (probability: number): boolean => probability > 0 && random() < probability;
   const later = (run: () => void): void => {
-    timers.after(broker.faults.delayMs === 0 ? 0 : Math.floor(random() * broker.faults.delayMs), run);
+    const most = happens(broker.faults.late ?? 0) ? LATE_MS : broker.faults.delayMs;
+    timers.after(most === 0 ? 0 : Math.floor(random() * most), run);
   };
+  const isHeard = (from: End, to: End): boolean =>
+    !silent.out.has(from.name) && !silent.in.has(to.name) && !broker.isParted(from.name, to.name);
   const pause = (ms: number): Promise<void> => new Promise((resolve) => timers.after(ms, resolve));
 
-  function deliver(subject: string, data: Uint8Array): void {
+  function deliver(from: End, subject: string, data: Uint8Array): void {
     for (const end of ends) {
       for (const { handler, isPresent } of heard(end.subscribers, subject)) {
-        if (!isConnected(end) || happens(broker.faults.drop)) continue;
+        if (!isConnected(end) || !isHeard(from, end) || happens(broker.faults.drop)) continue;
         const sent = broker.bend(subject, data, end.name);
         if (sent === null) continue;
         for (let copies = happens(broker.faults.duplicate) ? 2 : 1; copies > 0; copies--) {
@@ -112,19 +128,24 @@ export function createMemoryBroker(
     async function streamCall<T>(run: () => T | Promise<T>): Promise<T> {
       reach();
       await new Promise<void>((resolve) => later(resolve));
-      if (broker.streamFails) await pause(appendMs);
-      if (broker.streamFails) throw new BusError('timeout');
+      const isAway = (): boolean => broker.streamFails || silent.out.has(end.name);
+      if (isAway()) await pause(appendMs);
+      if (isAway()) throw new BusError('timeout');
       reach();
-      return run();
+      const result = await run();
+      if (!silent.in.has(end.name)) return result;
+      // It is done, and the answer is lost.
+      await pause(appendMs);
+      throw new BusError('timeout');
     }
     const read = (): StreamMessage[] =>
-      stream.flatMap(({ seq, data }) => {
+      stream.slice(0, stream.length - (behind.get(end.name) ?? 0)).flatMap(({ seq, data }) => {
         const bent = broker.bend(SUBJECTS.log, data, end.name);
         return bent === null ? [] : [{ seq, data: bent }];
       });
     return {
       publish(subject, data) {
-        if (isConnected(end)) deliver(subject, new Uint8Array(data));
+        if (isConnected(end)) deliver(end, subject, new Uint8Array(data));
       },
       subscribe: (subject, handler) => add(end.subscribers, subject, handler),
       respond: (subject, handler) => add(end.responders, subject, handler),
@@ -139,12 +160,13 @@ export function createMemoryBroker(
         if (chosen === undefined) throw new BusError('no_responders');
         const answer = Promise.withResolvers<Uint8Array>();
         const cancel = timers.after(timeoutMs, () => answer.reject(new BusError('timeout')));
-        if (!happens(broker.faults.drop)) {
+        const isLost = happens(broker.faults.drop) || !isHeard(end, chosen.other);
+        for (let copies = isLost ? 0 : happens(broker.faults.duplicate) ? 2 : 1; copies > 0; copies--) {
           later(() => {
             if (!isConnected(chosen.other)) return;
             void chosen.run(new Uint8Array(data), subject).then(
               (sent) => {
-                if (sent === null || happens(broker.faults.drop)) return;
+                if (sent === null || happens(broker.faults.drop) || !isHeard(chosen.other, end)) return;
                 later(() => {
                   const bent = broker.bend(subject, new Uint8Array(sent), end.name);
                   if (isConnected(end) && bent !== null) answer.resolve(bent);
@@ -209,6 +231,9 @@ export function createMemoryBroker(
   const broker: MemoryBroker = {
     faults: NO_FAULTS,
     bend: (_subject, data) => data,
+    silent,
+    behind,
+    isParted: () => false,
     streamFails: false,
     get stream() {
       return stream;
