@@ -13,7 +13,7 @@ import { createDisk } from './disk.ts';
 import { createSentMessages } from './edge/sent-messages.ts';
 import { createValidator } from './edge/validator.ts';
 import { zoneKeys } from './edge/zone-keys.ts';
-import { CONTROL_SECRET, checkedOnce, checksumVerifier, ZONE } from './feed-secrets.ts';
+import { CONTROL_SECRET, checkedOnce, checksumVerifier, controlSignature, ZONE } from './feed-secrets.ts';
 import { createWitness, InvariantError, type Witness } from './invariants.ts';
 import { createNode, type SimulatedNode } from './node.ts';
 import { createMachine, type Machine } from './process.ts';
@@ -116,7 +116,11 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
   const wrong = (error: unknown): void => {
     failure ??= error;
   };
-  const sent = createSentMessages({ now: scheduler.now, wrong });
+  const sent = createSentMessages({
+    now: scheduler.now,
+    wrong,
+    operatorKey: controlSignature(isWhole).key.id,
+  });
   const machine = (name: string): Machine =>
     createMachine({
       ...common,

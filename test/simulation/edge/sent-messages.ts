@@ -14,6 +14,8 @@ interface SentMessagesOptions {
   /** True time, milliseconds since the epoch. */
   readonly now: () => number;
   readonly wrong: (error: unknown) => void;
+  /** Id of the key between control processes and the command line, which has no end. */
+  readonly operatorKey: Uint8Array;
 }
 
 /** Where the fields of a message are (src/feed/message/message.ts). */
@@ -25,7 +27,8 @@ const HOURLY = 2;
 /** An hour to write, two to read, and an hour that a clock may be wrong. */
 const KEY_LIFE_MS = 4 * 3_600_000;
 
-export function createSentMessages({ now, wrong }: SentMessagesOptions): SentMessages {
+export function createSentMessages({ now, wrong, operatorKey }: SentMessagesOptions): SentMessages {
+  const endless = Buffer.from(operatorKey).toString('latin1');
   const byNumber = new Map<string, Uint8Array>();
   /** First use of each key. */
   const keys = new Map<string, number>();
@@ -43,6 +46,7 @@ export function createSentMessages({ now, wrong }: SentMessagesOptions): SentMes
     byNumber.set(number, data);
     if ((message[FLAGS_AT]! & HOURLY) === 0) return;
     const key = keyIn(message);
+    if (key === endless) return;
     const since = keys.get(key) ?? now();
     keys.set(key, since);
     if (now() - since > KEY_LIFE_MS) wrong(new InvariantError('a message under a key that has ended'));
