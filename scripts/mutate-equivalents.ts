@@ -70,4 +70,10 @@ export const EQUIVALENTS: readonly Equivalent[] = [
     to: '!isSuspended &&\n    !isDemo &&\n    namespace !== null',
     reason: 'without a token the digest of a text is looked up that no token has',
   },
+  {
+    file: 'src/base/sorter.ts',
+    text: 'order.sort((a, b) => (keys[a]! < keys[b]! ? -1 : keys[a]! > keys[b]! ? 1 : a - b));',
+    kinds: ['swapped condition'],
+    reason: 'the sort of Node compares a later entry with an earlier one, so that both branches are positive',
+  },
 ];

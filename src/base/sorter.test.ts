@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, mkdtempSync, readdirSync, readlinkSync, rmSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -65,6 +65,24 @@ describe('sorter', () => {
       assert.equal(Number.parseInt(key, 16), i);
       assert.equal(value.length, 1200);
     });
+  });
+
+  it('fails when its file ends early, and gives nothing that was not added', {
+    skip: !existsSync('/proc/self/fd'),
+  }, () => {
+    const sorter = createSorter(join(directory, 'short'), 600_000);
+    for (let i = 0; i < 3_000; i++) sorter.add(Buffer.from([i >> 8, i]), Buffer.alloc(600, i));
+    const entries = sorter.entries();
+    entries.next();
+    // The file has no name any more.
+    const open = readdirSync('/proc/self/fd').map((fd) => `/proc/self/fd/${fd}`);
+    const isOurs = (path: string): boolean => {
+      const target = lstatSync(path, { throwIfNoEntry: false }) && readlinkSync(path);
+      return target?.startsWith(join(directory, 'short')) === true;
+    };
+    for (const path of open.filter((each) => existsSync(each) && isOurs(each))) truncateSync(path, 100);
+    assert.throws(() => Array.from(entries), /ends early/);
+    sorter.close();
   });
 
   it('is empty when nothing was added', () => {
