@@ -73,8 +73,8 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
   'private-answer-without-end': {
     why: 'a private record is served from a cache after its expiry',
     file: 'src/dns/query/resolve.ts',
-    from: 'ttl: 0, until: expiresAt ?? FOREVER }',
-    to: 'ttl: 0, until: FOREVER }',
+    from: 'until: Math.min(expiresAt, expiresAt - ttl * 1000 + 1) }',
+    to: 'until: maxTtl === 0 ? FOREVER : Math.min(expiresAt, expiresAt - ttl * 1000 + 1) }',
     finds: ANSWERS,
   },
   'token-without-end': {

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { plantedEnvironment } from '../../scripts/plant.ts';
 import { PLANTED_FAULTS, PLANTED_SEEDS } from './planted-faults.ts';
 import { NEW_BELOW, runSeeds, shortestOf } from './runner.ts';
 import { simulateSeeds } from './seeds.ts';
+import { SMALL_LIMITS } from './small-limits.ts';
 
 /** Continuous integration runs 3,000 new ones (`test/ci/simulation.ts`), and requires that each path is reached. */
 const SEEDS = 20;
@@ -52,6 +54,11 @@ describe('the feed in a simulation', () => {
       assert.ok(steps.length < 20, steps.join());
     });
   }
+
+  it('has the text of each planted fault and small limit in its file, once', () => {
+    for (const text of Object.values(PLANTED_FAULTS)) plantedEnvironment(text);
+    plantedEnvironment(...SMALL_LIMITS);
+  });
 
   it('says that a planted text is in no file that was loaded', async () => {
     const fault = { file: 'src/cli.ts', from: "'use strict'", to: '' };
