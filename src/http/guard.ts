@@ -182,7 +182,7 @@ function faultOfCredentials(header: string | undefined): string {
 export function guardAfterBody(request: FastifyRequest, { clock }: GuardDeps): Promise<void> | null {
   const { actor, checkedAt } = request;
   if (actor === null || request.routeOptions.config.public === true) return null;
-  return clock() - checkedAt < BODY_MS ? null : requireRenewal(request);
+  return Math.abs(clock() - checkedAt) < BODY_MS ? null : requireRenewal(request);
 }
 
 /** Checks the credential of a guarded request again, which has waited. @throws AppError 401 when it has ended, or acts for another customer */

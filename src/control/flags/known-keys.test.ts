@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { nextTurn } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Actor } from '../../http/actor.ts';
 import { openKnownKeys } from './known-keys.ts';
@@ -34,9 +35,9 @@ function database() {
     away: (is: boolean): void => {
       isAway = is;
     },
-    remove: (digest: string): void => {
+    remove: (digest: string, isTold = true): void => {
       deleted.add(digest);
-      end();
+      if (isTold) end();
     },
   };
 }
@@ -68,6 +69,19 @@ describe('known API keys', () => {
     await assert.rejects(keys.actor('b'));
     away(false);
     assert.equal((await keys.actor('a'))?.customerId, 'a');
+  });
+
+  it('end within a look although no notice came and the clock was set back, by minutes or by hours', async () => {
+    for (const back of [30_000, 2 * LIMITS.flagsWithoutStoreMs]) {
+      const { keys, at, remove } = database();
+      at(10 * LIMITS.flagsWithoutStoreMs);
+      await keys.actor('a');
+      remove('a', false);
+      at(10 * LIMITS.flagsWithoutStoreMs - back);
+      await keys.actor('a');
+      await nextTurn();
+      assert.equal(await keys.actor('a'), null, String(back));
+    }
   });
 
   it('are bounded: the one that was looked up first goes', async () => {

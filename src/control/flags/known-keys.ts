@@ -53,7 +53,8 @@ export function openKnownKeys(
   return {
     async actor(digest) {
       const known = keys.get(digest);
-      const age = clock() - (known?.checkedAt ?? 0);
+      // A clock that was set back tells no age: without it a deleted key of which no notice came would go on until the old time.
+      const age = Math.abs(clock() - (known?.checkedAt ?? 0));
       if (known === undefined || known.sureOf !== ends || age > LIMITS.flagsWithoutStoreMs)
         return learn(digest);
       if (age >= AGAIN_MS && !known.isChecking) {

@@ -75,7 +75,7 @@ export function openFlagSource(deps: FlagSourceDeps): FlagSource {
 
   /** Rejects when the database was away for longer than what is known may be used. */
   async function requireRecent(): Promise<void> {
-    const age = clock() - (store.changes.heardAt() ?? 0);
+    const age = Math.abs(clock() - (store.changes.heardAt() ?? 0));
     // After a pause of the whole process nothing is wrong.
     if (age > LIMITS.flagsWithoutStoreMs) await store.changes.bounds();
   }
