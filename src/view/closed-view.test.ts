@@ -36,6 +36,15 @@ describe('the state of a view', () => {
     });
   }
 
+  it('another view does not serve when the disk refuses its pages', async () => {
+    const path = join(folder, 'view');
+    const writer = openLmdbWriter({ path, syncToDisk: async () => false });
+    const rebuild = await writer.rebuild();
+    await assert.rejects(rebuild.finish([], 1, 'epoch'), /could not be brought to the disk/);
+    assert.deepEqual([writer.cursor(), readState(path)!.generation], [null, 1]);
+    await writer.close();
+  });
+
   it('a view that was open when the power was lost is not trusted; one that was closed is', () => {
     const disk = createSimulatedDisk({ random: () => 0, now: () => 0 });
     const files = disk.files();

@@ -14,7 +14,6 @@ import {
   encodeCursor,
   FIRST,
   openExisting,
-  syncToDisk,
   type Tree,
   type WriteOptions,
 } from './lmdb/tree.ts';
@@ -28,6 +27,7 @@ interface LmdbRebuildOptions {
   /** Memory for sorting, bytes. */
   readonly sortBytes: number | undefined;
   readonly free: WriteOptions['free'];
+  readonly syncToDisk: (tree: Tree) => Promise<boolean>;
   /** Takes over the finished tree, which is on disk. */
   readonly serve: (tree: Tree) => void;
   /** Called once, after `finish` or `discard`. */
@@ -42,7 +42,7 @@ const AT_ONCE = 2000;
  * view already. No reader sees it before it is complete and on disk.
  */
 export function startLmdbRebuild(options: LmdbRebuildOptions): ViewRebuild {
-  const { path, sortPath, sortBytes, free, serve, ended } = options;
+  const { path, sortPath, sortBytes, free, syncToDisk, serve, ended } = options;
   const sorter = createSorter(sortPath, sortBytes);
   const add = (key: Uint8Array, value: Uint8Array): void => sorter.add(key, value);
   const sorting = snapshotTarget({ ...hostedEntriesTo(add), ...datasetEntriesTo(add) });

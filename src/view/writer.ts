@@ -131,7 +131,11 @@ interface Serving {
  */
 export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
   const { path: directory, freshness, wipeAfterMs = 1000, sortBytes, free } = options;
-  const { expiredKeptMs = EXPIRED_KEPT_MS, timers = backgroundTimers } = options;
+  const {
+    expiredKeptMs = EXPIRED_KEPT_MS,
+    timers = backgroundTimers,
+    syncToDisk: sync = syncToDisk,
+  } = options;
   if (prepareDirectory(directory)) options.onDiscarded?.('layout');
   /** Generation that `state` names as open for writing: without that a machine that goes down would leave a torn file that is trusted. */
   const state = readState(directory);
@@ -214,6 +218,7 @@ export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
         sortPath: join(directory, 'sorting'),
         sortBytes,
         free,
+        syncToDisk: sync,
         serve: (tree) => serve(tree, generation),
         ended: () => {
           rebuild = null;
@@ -235,7 +240,7 @@ export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
       serving.wiper.cancel();
       serving.sweeper.cancel();
       serving.forgetter.cancel();
-      const isSynced = await (options.syncToDisk ?? syncToDisk)(serving.tree);
+      const isSynced = await sync(serving.tree);
       await serving.tree.close();
       if (isSynced && openGeneration === serving.generation) markClean(directory, serving.generation);
     },
