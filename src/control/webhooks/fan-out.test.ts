@@ -3,7 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import { describe, it } from 'node:test';
 import * as world from '../../../test/support/store/fan-out-world.ts';
 import { type Home, withStore } from '../../../test/support/store/fixtures.ts';
-import { findRows } from '../../../test/support/store/rows.ts';
+import { findRows, query } from '../../../test/support/store/rows.ts';
 import { sqliteDatabase } from '../../../test/support/store/sqlite.ts';
 import { timeOrderedUuids } from '../../base/ids.ts';
 import { LIMITS } from '../../base/limits.ts';
@@ -45,6 +45,38 @@ function loopOn(store: Store, more: Partial<FanOutOptions> = {}): Loop {
 }
 
 describe('the loop of the fan-out', () => {
+  scenario(
+    'after a unit that failed it goes on from the database, which may be another one',
+    async (store) => {
+      const home = await world.settlePaying(store, 'acme');
+      const hook = await world.addHook(store, home);
+      let isLost = false;
+      const write: Store['write'] = (work) =>
+        isLost ? Promise.reject(new Error('lost')) : store.write(work);
+      const fanOut = world.testFanout({ ...store, write });
+      await world.append(store, world.deletions(home, ['a', 'b', 'c']));
+      await fanOut.pass(false);
+      await world.append(store, world.deletions(home, ['d']));
+      isLost = true;
+      await assert.rejects(fanOut.pass(true), /lost/);
+      isLost = false;
+      // A backup of the time of the first change takes its place.
+      await store.write(async (tx) => {
+        await query(tx, 'delete from webhook_deliveries');
+        await query(tx, 'delete from change_log where seq > 1');
+        await query(tx, 'update feed_head set seq = 1');
+        await query(tx, "update feed_cursors set seq = 1 where name = 'webhooks'");
+      });
+      await world.append(store, world.deletions(home, ['e', 'f', 'g', 'h']));
+      await fanOut.pass(true);
+      const told = (await world.deliveriesOf(store, hook)).map(({ parsed }) => parsed?.data.key);
+      assert.deepEqual(
+        told,
+        ['e', 'f', 'g', 'h'].map((name) => world.keyIn('acme', name)),
+      );
+    },
+  );
+
   scenario('is woken by a commit, and wakes who delivers', async (store) => {
     const home = await world.settlePaying(store, 'acme');
     await world.addHook(store, home);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { raceScenarios } from '../../../test/support/http/two-processes.ts';
 import { type Customer, newName, WEBHOOK, type World } from '../../../test/support/http/world.ts';
+import { assertAgrees } from '../../../test/support/store/agreement.ts';
 import { claim, RIGHT, SCHEDULE, WRONG } from '../../../test/support/store/dispatch-units.ts';
 import { testFanout } from '../../../test/support/store/fan-out-world.ts';
 import { findRows, oneRow } from '../../../test/support/store/rows.ts';
@@ -152,6 +153,7 @@ raceScenarios('webhooks, in two processes', {
             const [first, second] = await deliveriesOf(store, id);
             assert.equal(first!.status, result.error === null ? 'succeeded' : 'pending');
             assert.equal(second!.status, 'pending');
+            await assertAgrees(store, world.now());
             await customer.del(`/webhooks/${id}`);
           },
         };
