@@ -127,7 +127,12 @@ export function createMemoryBroker(
     };
     async function streamCall<T>(run: () => T | Promise<T>): Promise<T> {
       reach();
-      await new Promise<void>((resolve) => later(resolve));
+      await pause(Math.floor(random() * broker.faults.delayMs));
+      // A late answer is one that does not come in time.
+      if (happens(broker.faults.late ?? 0)) {
+        await pause(appendMs);
+        throw new BusError('timeout');
+      }
       const isAway = (): boolean => broker.streamFails || silent.out.has(end.name);
       if (isAway()) await pause(appendMs);
       if (isAway()) throw new BusError('timeout');
