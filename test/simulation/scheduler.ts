@@ -3,13 +3,13 @@ import type { Timers } from '../../src/base/lifecycle/timers.ts';
 /** Simulated time: callbacks in order of their time, and of their making where that is equal. Between two of them all promises settle. */
 export interface Scheduler {
   /** Milliseconds since the epoch: the true time, which no process knows. */
-  now(): number;
+  readonly now: () => number;
   /** Calls `run` once, a millisecond later at the earliest, as real timers do. @returns cancels it */
   after(ms: number, run: () => void): () => void;
   /** Calls `run` now, behind everything else that is due now. */
   soon(run: () => void): void;
   /** True milliseconds since the beginning. */
-  elapsed(): number;
+  readonly elapsed: () => number;
   /** Runs what falls due until then. */
   advance(ms: number): Promise<void>;
   /** Callbacks that were run. */

@@ -5,7 +5,7 @@ import type { Truth } from './truth.ts';
 /** Every answer that a node counted, and how many of them a killed process may have lost. */
 export interface UsageLedger {
   /** One answer. @param isSure false: it may count, because it came while that changed */
-  answered(node: string, namespaceId: string, isSure: boolean): void;
+  readonly answered: (node: string, namespaceId: string, isSure: boolean) => void;
   /** Its machine may have lost power. */
   killed(node: string): void;
   /** The node could not write its spool until now. */

@@ -110,7 +110,7 @@ export interface Waker {
   /** Resolves at the next wake-up (true), at once when there was one since `reset`, or after `ms` (false). */
   wait(ms: number): Promise<boolean>;
   /** Resolves after `ms` milliseconds, as `timers` count them. Wake-ups do not end it; the signal does. */
-  sleep(ms: number): Promise<void>;
+  readonly sleep: (ms: number) => Promise<void>;
 }
 
 /**

@@ -5,7 +5,7 @@ export interface Timers {
   /** Calls `run` once. @returns a function that cancels the call; it has no effect after the call */
   after(ms: number, run: () => void): () => void;
   /** Milliseconds from any beginning. It never steps back, as the wall clock (`Clock`) may. */
-  elapsed(): number;
+  readonly elapsed: () => number;
 }
 
 /** The one reading of the monotonic clock. */

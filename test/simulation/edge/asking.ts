@@ -38,7 +38,7 @@ export interface Asking {
   /** The commit was announced to the workers. */
   announced(process: AskedProcess): void;
   /** Answers that the node has given. */
-  answered(): number;
+  readonly answered: () => number;
 }
 
 interface AskingOptions extends Pick<Common, 'scheduler' | 'counters' | 'trace'> {

@@ -32,7 +32,7 @@ export function questionOctets(asked: AskedName, random: Random): Uint8Array {
 }
 
 function mixed(name: string, random: Random): string {
-  return [...name].map((letter) => (random.chance(0.5) ? letter.toUpperCase() : letter)).join('');
+  return name.replaceAll(/./g, (letter) => (random.chance(0.5) ? letter.toUpperCase() : letter));
 }
 
 /** @returns null for a reply that was cut off. @throws InvariantError for one that is none to this question */
