@@ -11,7 +11,7 @@ describe('a store that is lost', () => {
     const store = await database.open();
     await store.ping();
     rmSync(database.file);
-    await assert.rejects(store.ping(), /ENOENT/);
+    await assert.rejects(store.ping(), /the SQLite file was removed/);
     writeFileSync(database.file, '');
     await assert.rejects(store.ping(), /replaced/);
     await store.close();

@@ -99,8 +99,9 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
     },
     async ping() {
       // Writes to a removed file succeed and are lost when the process ends.
-      if (systemFiles.facts(file)?.inode !== inode)
-        throw new Error('the SQLite file was replaced by another one');
+      const now = systemFiles.facts(file)?.inode;
+      if (now !== inode)
+        throw new Error(`the SQLite file was ${now === undefined ? 'removed' : 'replaced by another one'}`);
       reader.run('select seq from feed_head');
     },
     close: async () => {
