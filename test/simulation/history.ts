@@ -1,5 +1,7 @@
 /** What each thing of a database was after each change, so that every view can be compared with the log at any place. */
 
+import type { HostedRecord } from '../../src/view/view.ts';
+
 /** Value of one thing from a `seq` on; null: it does not exist. */
 interface Version {
   readonly seq: number;
@@ -68,4 +70,14 @@ export function createHistory(versions = new Map<string, Version[]>()): History 
         ),
       ),
   };
+}
+
+export function openness(publicRead: boolean, maxTtl: number | undefined): string {
+  return `${publicRead ? 'public' : 'private'}, TTL ${maxTtl}`;
+}
+
+/** All that an answer is made of. */
+export function answerParts(record: Omit<HostedRecord, 'data'>, base64: string): string {
+  const { plain, format, ttlSeconds, expiresAt } = record;
+  return `${base64} ${plain ? 'plain' : 'b64'} ${format} ${ttlSeconds} ${expiresAt}`;
 }

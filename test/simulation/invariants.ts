@@ -1,5 +1,6 @@
+import type { HostedRecord } from '../../src/view/view.ts';
 import type { MemoryState } from '../support/view/memory-view.ts';
-import type { History } from './history.ts';
+import { answerParts, type History, openness } from './history.ts';
 import type { Truth } from './truth.ts';
 
 export class InvariantError extends Error {
@@ -13,25 +14,25 @@ export interface Witness {
 }
 
 /** The view as values by thing; as `History` has them. Without tokens that have ended by then: a view keeps them, tables do not. */
-function contentsOf({ namespaces, tokens, records }: MemoryState, now = 0): Map<string, string> {
+function contentsOf({ namespaces, tokens, records, maxTtls }: MemoryState, now = 0): Map<string, string> {
   const contents = new Map<string, string>();
-  for (const [name, { suspended }] of namespaces) {
-    contents.set(`namespace ${name}`, suspended ? 'closing' : 'there');
+  for (const [name, { suspended, publicRead }] of namespaces) {
+    contents.set(`namespace ${name}`, suspended ? 'closing' : openness(publicRead, maxTtls.get(name)));
   }
   for (const [digest, { namespace, expiresAt }] of tokens)
-    if (expiresAt > now) contents.set(`token ${namespace} ${digest}`, 'there');
-  for (const [key, { data }] of records) contents.set(`record ${key}`, textOf(data));
+    if (expiresAt > now) contents.set(`token ${namespace} ${digest}`, `until ${expiresAt}`);
+  for (const [key, record] of records) contents.set(`record ${key}`, textOf(record));
   return contents;
 }
 
-/** Views replace a payload and never change its octets, so each text is made once. */
-const texts = new WeakMap<Uint8Array, string>();
+/** Views replace a record and never change it, so each text is made once. */
+const texts = new WeakMap<HostedRecord, string>();
 
-function textOf(data: Uint8Array): string {
-  const known = texts.get(data);
+function textOf(record: HostedRecord): string {
+  const known = texts.get(record);
   if (known !== undefined) return known;
-  const text = Buffer.from(data).toString('base64');
-  texts.set(data, text);
+  const text = answerParts(record, Buffer.from(record.data).toString('base64'));
+  texts.set(record, text);
   return text;
 }
 

@@ -10,6 +10,7 @@ export interface PlantedFault extends PlantedText {
 /** Within so many seeds, from 1 on, each is found. */
 export const PLANTED_SEEDS = 200;
 
+const LOG = /serves what the log does not have/;
 const ANSWERS = /answers what its view does not have/;
 
 /** Faults that are put into the code one at a time, to see that the world finds them. */
@@ -125,5 +126,40 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     from: 'for (const change of changes) freshness.bumpFor(change);',
     to: "for (const change of changes) if (change.type !== 'token.revoked') freshness.bumpFor(change);",
     finds: ANSWERS,
+  },
+  'all-namespaces-public': {
+    why: 'everybody reads private records',
+    file: 'src/view/apply.ts',
+    from: 'target.putNamespace(namespace, { id, publicRead, suspended }, maxTtl);',
+    to: 'target.putNamespace(namespace, { id, publicRead: true, suspended }, maxTtl);',
+    finds: LOG,
+  },
+  'ttl-lost': {
+    why: 'the TTL of a record is not the one that was written',
+    file: 'src/view/apply.ts',
+    from: 'plain, format, ttlSeconds, expiresAt });',
+    to: 'plain, format, ttlSeconds: 300, expiresAt });',
+    finds: LOG,
+  },
+  'expiry-lost': {
+    why: 'a record never ends at a node that is cut off',
+    file: 'src/view/apply.ts',
+    from: 'plain, format, ttlSeconds, expiresAt });',
+    to: 'plain, format, ttlSeconds, expiresAt: null });',
+    finds: LOG,
+  },
+  'token-lives-longer': {
+    why: 'a token opens its namespace an hour too long',
+    file: 'src/view/apply.ts',
+    from: 'target.putToken(digest, { namespace, expiresAt });',
+    to: 'target.putToken(digest, { namespace, expiresAt: expiresAt + 3_600_000 });',
+    finds: LOG,
+  },
+  'sweep-does-not-count': {
+    why: 'expired records count against the limit of a namespace for ever',
+    file: 'src/store/records.ts',
+    from: 'update namespaces set records_count = records_count - :count where id = :id',
+    to: 'update namespaces set records_count = records_count - :count * 0 where id = :id',
+    finds: /^records are counted wrong/,
   },
 };

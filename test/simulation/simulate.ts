@@ -157,6 +157,8 @@ async function rest(world: World, counters: Counters): Promise<void> {
   const restMs = scheduler.now() - began;
   counters.count(`at rest within ${Math.ceil(restMs / 1_000)} s`);
   world.checkStream();
+  const miscounted = await truth.miscounted();
+  if (miscounted.length > 0) throw new InvariantError(`records are counted wrong: ${miscounted.join(', ')}`);
   for (let missing = 1; missing > 0; ) {
     missing = await usage.missing();
     await scheduler.advance(LOOK_MS);

@@ -1,8 +1,10 @@
 /** What the database holds and held, read past all faults: what every view is compared with. */
+import { LIMITS } from '../../src/base/limits.ts';
 import type { ChangeBody } from '../../src/protocol/change.ts';
+import { contentFormat, FORMATS } from '../../src/protocol/query/envelope.ts';
 import { createMemoryView, type MemoryState } from '../support/view/memory-view.ts';
 import type { Database } from './database.ts';
-import { createHistory, type History } from './history.ts';
+import { answerParts, createHistory, type History, openness } from './history.ts';
 
 export interface Truth {
   /** Reads what was committed since the last call. Without it the histories are behind. */
@@ -17,7 +19,17 @@ export interface Truth {
   tables(): Promise<MemoryState>;
   /** Private answers, by namespace. */
   answers(): Promise<ReadonlyMap<string, number>>;
+  /** Namespaces and customers whose number of records is not what they have. */
+  miscounted(): Promise<readonly string[]>;
 }
+
+/** While a namespace is being deleted its records go in several units. */
+const MISCOUNTED = `select name from namespaces where closing = 0
+    and records_count <> (select count(*) from records where namespace_id = namespaces.id)
+  union all select 'a customer' from customers
+    where not exists (select 1 from namespaces where customer_id = customers.id and closing <> 0)
+    and records_count <> (select count(*) from records
+      join namespaces on namespaces.id = records.namespace_id where namespaces.customer_id = customers.id)`;
 
 export function createTruth(database: Database): Truth {
   const histories = new Map<string, History>();
@@ -57,6 +69,10 @@ export function createTruth(database: Database): Truth {
       await rebuild.finish([], seq, epoch);
       return view.state;
     },
+    async miscounted() {
+      const { rows } = await database.truth.read.execute<{ name: string }>(MISCOUNTED, []);
+      return rows.map(({ name }) => name);
+    },
     async answers() {
       const { rows } = await database.truth.read.execute<{ id: string; answers: number }>(
         'select namespace_id as id, sum(answers) as answers from usage_hours group by namespace_id',
@@ -87,14 +103,24 @@ function thingOf(body: ChangeBody): string | null {
   return body.type.startsWith('namespace.') ? `namespace ${body.namespace}` : null;
 }
 
+function fieldsOf({
+  contentType,
+  encoding,
+  ttlSeconds,
+  expiresAt,
+}: Extract<ChangeBody, { type: 'record.upserted' }>) {
+  const format = contentFormat(contentType, FORMATS);
+  return { plain: encoding === 'plain', format, ttlSeconds, expiresAt };
+}
+
 function contentOf(body: ChangeBody): string | null {
   switch (body.type) {
     case 'record.upserted':
-      return body.data;
+      return body.data === null ? null : answerParts(fieldsOf(body), body.data);
     case 'token.minted':
-      return 'there';
+      return `until ${body.expiresAt}`;
     case 'namespace.upserted':
-      return body.suspended ? 'closing' : 'there';
+      return body.suspended ? 'closing' : openness(body.publicRead, body.maxTtl ?? LIMITS.openTtlDefault);
     case 'namespace.closing':
       return 'closing';
     default:
