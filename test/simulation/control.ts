@@ -34,7 +34,7 @@ import type { Database } from './database.ts';
 import {
   CONTROL_SECRET,
   controlSignature,
-  LISTED_NODES,
+  listedNodes,
   secretsOfNodes,
   verifierOfNode,
   ZONE,
@@ -47,6 +47,8 @@ export interface ControlOptions extends Common {
   readonly machine: Machine;
   readonly database: Database;
   readonly lock: TestLock;
+  /** Names of the nodes. */
+  readonly nodes: readonly string[];
   /** It makes snapshots. */
   readonly makesSnapshots: boolean;
   /** What customers' endpoints do with a delivery. */
@@ -135,6 +137,11 @@ export function createControl(options: ControlOptions): SimulatedControl {
       timers,
       random,
       api: { ...apiParts(options), nodes: feed.nodes },
+    });
+    work.app.addHook('onRequest', (request, _reply, done) => {
+      // As the parser of a real connection says: without it the server would count what is left of each body until its end.
+      request.raw.complete = true;
+      done();
     });
     await work.app.ready();
     if (timers.isDead()) return;
@@ -238,14 +245,15 @@ type Parts<T, K extends keyof T> = Omit<T, K>;
 
 function feedParts(
   { bus, clock, timers, random, name }: ProcessPorts,
-  { verifier, isWhole, counters, trace }: ControlOptions,
+  { verifier, isWhole, counters, trace, nodes }: ControlOptions,
 ): Parts<FeedWorkOptions, 'store' | 'secret' | 'nodeKeys' | 'lock' | 'openSnapshots'> {
+  const listed = listedNodes(nodes);
   return {
     bus,
     clock,
     timers,
     random,
-    nodes: { current: () => LISTED_NODES, onChange: () => () => {} },
+    nodes: { current: () => listed, onChange: () => () => {} },
     identity: controlSignature(isWhole),
     verifier,
     verifierOf: verifierOfNode(isWhole),

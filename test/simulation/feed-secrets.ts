@@ -90,7 +90,11 @@ const IDENTITIES: ReadonlyMap<string, NodeIdentity> = new Map(
     return [name, { listed, encryption, signing, verifier: feedVerifier([signing.publicKey]) }];
   }),
 );
-export const LISTED_NODES: readonly FeedNode[] = [...IDENTITIES.values()].map(({ listed }) => listed);
+
+/** @param names of the nodes that there are: a message to another one would only take time */
+export function listedNodes(names: readonly string[]): readonly FeedNode[] {
+  return names.map((name) => IDENTITIES.get(name)!.listed);
+}
 
 /** UQRP_SECRET. */
 export const CONTROL_SECRET = createHash('sha256').update('simulation').digest();

@@ -130,12 +130,14 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
       random: randomOf(streams.machines + machines++),
     });
   const ways = randomOf(streams.customers);
+  const nodeNames = NODES.slice(0, sizes.nodes);
   const controls = CONTROLS.slice(0, sizes.controls).map((name) =>
     createControl({
       ...common,
       machine: machine(name),
       database,
       lock,
+      nodes: nodeNames,
       makesSnapshots: name === SNAPSHOTS,
       deliver: (delivery) => world.endpoint(delivery),
       sendCode: (email, code) => void world.codes.set(email, code),
@@ -162,7 +164,7 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
           isSampled: () => askers.chance(SIGNATURES_CHECKED),
         })
       : null;
-  const nodes: readonly SimulatedNode[] = NODES.slice(0, sizes.nodes).map((name) =>
+  const nodes: readonly SimulatedNode[] = nodeNames.map((name) =>
     createNode({
       ...common,
       machine: machine(name),
