@@ -17,6 +17,8 @@ import {
   startFeedWork,
 } from '../../src/process/control/feed-work.ts';
 import { makeDeps, type UseCaseDeps } from '../../src/process/use-case-deps.ts';
+import { startAutomaticRollover } from '../../src/process/zone-keys/automatic-rollover.ts';
+import type { ZoneKeys } from '../../src/process/zone-keys/control-secrets.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { TestLock } from '../support/feed/publisher-lock.ts';
 import { FORMAT, inPieces } from '../support/feed/snapshots/snapshot-world.ts';
@@ -31,6 +33,7 @@ import type {
   RestRequest,
 } from './common.ts';
 import type { Database } from './database.ts';
+import { KEY_DAYS, type Parent, seededKeys } from './edge/zone-keys.ts';
 import {
   CONTROL_SECRET,
   controlSignature,
@@ -49,6 +52,8 @@ export interface ControlOptions extends Common {
   readonly lock: TestLock;
   /** Names of the nodes. */
   readonly nodes: readonly string[];
+  /** Of the zone, whose keys are rolled automatically; null: they stay. */
+  readonly parent: Parent | null;
   /** It makes snapshots. */
   readonly makesSnapshots: boolean;
   /** What customers' endpoints do with a delivery. */
@@ -130,6 +135,7 @@ export function createControl(options: ControlOptions): SimulatedControl {
         return { age: () => null, stop: async () => {} };
       },
     });
+    if (options.parent !== null) startRollover(ports, zoneKeys, feed, options.parent);
     const work = startControlWork({
       ...workParts(ports, options),
       store,
@@ -239,6 +245,29 @@ async function inject(
     headers: answer.headers as RestAnswer['headers'],
     body: isJson && answer.body !== '' ? (JSON.parse(answer.body) as unknown) : answer.body,
   };
+}
+
+function startRollover(
+  { timers, clock, random, counters, trace, name }: ProcessPorts,
+  keys: ZoneKeys,
+  feed: ControlFeed,
+  parent: Parent,
+): void {
+  startAutomaticRollover({
+    keys: seededKeys(keys, random),
+    zones: [ZONE],
+    days: KEY_DAYS,
+    parentDs: async (zone) => [parent.follow(await keys.load(zone))],
+    nodesBehind: (zone, tag) => feed.nodesBehind(zone, tag),
+    clock,
+    onStep(role, step) {
+      counters.count(`rollover ${role} ${step}`);
+      trace(`${name}: ${role} ${step}`);
+    },
+    onWaiting: (_role, _step, wait) => counters.count(`rollover waits for ${wait}`),
+    onError: (error) => trace(`${name}: rollover: ${String(error)}`),
+    timers,
+  });
 }
 
 type Parts<T, K extends keyof T> = Omit<T, K>;

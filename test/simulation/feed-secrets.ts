@@ -5,7 +5,6 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { Clock } from '../../src/base/time.ts';
-import { generateKeySet, type KeySet } from '../../src/dns/dnssec/key-set.ts';
 import { openNodeKeyring } from '../../src/feed/keys/node-keys.ts';
 import {
   type FeedKey,
@@ -15,6 +14,7 @@ import {
   feedKey,
   feedVerifier,
 } from '../../src/feed/message/keys.ts';
+import type { Recipient } from '../../src/feed/message/message.ts';
 import { type ControlEnd, type ControlIdentity, createRpc, type Rpc } from '../../src/feed/message/rpc.ts';
 import type { FeedNode } from '../../src/feed/nodes/nodes.ts';
 import type { NodeKeys } from '../../src/feed/ports/node-keys.ts';
@@ -25,11 +25,13 @@ import type { Store } from '../../src/store/store.ts';
 import { nodeKeys, signingKeys } from '../support/feed/batch/keys.ts';
 import { secrets as signed } from '../support/feed/batch/messages.ts';
 import type { ProcessPorts } from './common.ts';
+import { firstZoneKeys } from './edge/zone-keys.ts';
 
 /** What a node reads with. */
 export interface NodeSecrets {
   ring(): FeedKeyRing;
   present(): FeedKey | null;
+  onKeys(listener: () => void): () => void;
 }
 
 export const ZONE = 'uqrp.net';
@@ -109,16 +111,13 @@ export function verifierOfNode(isWhole: boolean): ControlEnd['verifierOf'] {
   return (node) => (isWhole ? (IDENTITIES.get(node)?.verifier ?? null) : checksumVerifier);
 }
 
-/** Those that every seed begins with: to make them takes longer than a short seed. */
-let firstKeys: KeySet | null = null;
-
 export function zoneKeysOf(store: Store, clock: Clock): ZoneKeys {
   return databaseZoneKeys({
     store,
     key: CONTROL_SECRET,
     clock,
     mayMake: true,
-    earlier: () => (firstKeys ??= generateKeySet(ZONE, clock())),
+    earlier: firstZoneKeys,
   });
 }
 
@@ -134,6 +133,10 @@ export function secretsOfNodes(keys: ZoneKeys, clock: Clock): NodeKeys {
   });
 }
 
+export function recipientOf(node: string): Recipient {
+  return { node, privateKey: IDENTITIES.get(node)!.encryption.privateKey };
+}
+
 export function nodeKeyring(
   { bus, timers, counters, name }: ProcessPorts,
   rpc: Rpc,
@@ -143,12 +146,12 @@ export function nodeKeyring(
     bus,
     rpc,
     verifier,
-    own: { node: name, privateKey: IDENTITIES.get(name)!.encryption.privateKey },
+    own: recipientOf(name),
     timers,
     onRefused: (reason) => counters.count(`refused ${reason}`),
   });
   keyring.onKeys(() => counters.count('keys delivered'));
-  return { ring: () => keyring.ring(), present: () => keyring.present() };
+  return keyring;
 }
 
 export function nodeRpc(

@@ -323,6 +323,7 @@ export const HARMS: readonly Harm[] = [
       // A database is restored while control is stopped.
       for (const control of world.controls) control.kill();
       world.usage.excuse();
+      world.keysRestored();
       void world.truth.catchUp().then(() => world.database.restore());
       return () => {
         for (const control of world.controls) if (!control.isRunning()) control.start();

@@ -2,6 +2,7 @@ import { type NodeAccounting, openNodeAccounting } from '../../src/dns/accountin
 import { usageSpool } from '../../src/dns/accounting/spool.ts';
 import type { Follower } from '../../src/feed/follower/follower.ts';
 import { busQueryLogSink, busUsageSink } from '../../src/feed/nodes/meter.ts';
+import { startStateReports } from '../../src/feed/nodes/node-states.ts';
 import type { FeedRefusal } from '../../src/feed/ports/refusal.ts';
 import type { ViewWriter } from '../../src/feed/ports/view-writer.ts';
 import { openBusSource } from '../../src/feed/receive/bus-source.ts';
@@ -15,13 +16,13 @@ import type { Common, ProcessPorts } from './common.ts';
 import { emptyView } from './disk.ts';
 import { type AskedProcess, createAsking } from './edge/asking.ts';
 import type { Names } from './edge/names.ts';
+import { openNodeSigning } from './edge/node-secrets.ts';
 import type { Observe } from './edge/observation.ts';
 import { privateRows } from './edge/private-rows.ts';
 import { shareView } from './edge/shared-view.ts';
 import type { Validator } from './edge/validator.ts';
 import { openEdgeWorkers } from './edge/workers.ts';
-import { zoneKeys } from './edge/zone-keys.ts';
-import { nodeKeyring, nodeRpc } from './feed-secrets.ts';
+import { nodeKeyring, nodeRpc, recipientOf } from './feed-secrets.ts';
 import { type Machine, whileAlive } from './process.ts';
 import type { Random } from './random.ts';
 
@@ -114,7 +115,10 @@ export function createNode(options: NodeOptions): SimulatedNode {
       freshness: shared.freshness,
       clock,
       timers: process,
-      onApplied: () => asking.announced(asked),
+      onApplied() {
+        reports.moved();
+        asking.announced(asked);
+      },
       onState: (state) => {
         counters.count(`follower ${state}`);
         trace(`${name} is ${state}`);
@@ -131,11 +135,37 @@ export function createNode(options: NodeOptions): SimulatedNode {
       node: name,
       count: options.askers.between(1, 2),
       shared,
-      keys: options.validator === null ? null : zoneKeys(),
       clock,
       timers: process,
       counters,
       counted: (buffer) => accounting?.take(buffer),
+    });
+    const signing =
+      options.validator === null
+        ? null
+        : openNodeSigning({
+            ports,
+            rpc,
+            verifier,
+            own: recipientOf(name),
+            use: (keys) => workers.change(keys),
+          });
+    const boot = `${name}-${++boots}`;
+    const reports = startStateReports({
+      bus,
+      rpc,
+      state: () => ({
+        boot,
+        version: '1',
+        heartbeatSeconds: null,
+        ...followed.report(),
+        keyTags: signing?.keyTags() ?? {},
+        spoolOctets: accounting?.spoolOctets() ?? 0,
+      }),
+      onKeys: (listener) => keys.onKeys(listener),
+      onError: () => counters.count('state not told'),
+      timers: process,
+      soon: process,
     });
     const asked: AskedProcess = {
       timers: process,
@@ -144,7 +174,7 @@ export function createNode(options: NodeOptions): SimulatedNode {
       view,
       clock,
       claim: () =>
-        accounting === null || !follower.hasView()
+        accounting === null || signing?.hasKeys() === false || !follower.hasView()
           ? null
           : {
               cursor: view.cursor(),
@@ -157,7 +187,7 @@ export function createNode(options: NodeOptions): SimulatedNode {
     };
     void openNodeAccounting({
       node: name,
-      boot: `${name}-${++boots}`,
+      boot,
       usage: busUsageSink(rpc),
       queryLog: privateRows(busQueryLogSink(rpc), options.names, asking.answered, options.wrong),
       spool: usageSpool('/node', disk.files(process)),

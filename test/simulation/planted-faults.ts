@@ -11,6 +11,7 @@ export interface PlantedFault extends PlantedText {
 export const PLANTED_SEEDS = 200;
 
 const LOG = /serves what the log does not have/;
+const BOGUS = /a resolver that validates refuses/;
 const ANSWERS = /answers what its view does not have/;
 
 /** Faults that are put into the code one at a time, to see that the world finds them. */
@@ -161,5 +162,19 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     from: 'update namespaces set records_count = records_count - :count where id = :id',
     to: 'update namespaces set records_count = records_count - :count * 0 where id = :id',
     finds: /^records are counted wrong/,
+  },
+  'new-key-signs-at-once': {
+    why: 'resolvers that hold the keys of an hour ago find answers bogus',
+    file: 'src/dns/dnssec/rollover.ts',
+    from: 'switchTo(key, after(key.stateSince, times.dnskeyTtl + times.propagation)),',
+    to: 'switchTo(key, after(key.stateSince, 0)),',
+    finds: BOGUS,
+  },
+  'copy-of-secrets-written-once': {
+    why: 'a node starts with the keys of its first day',
+    file: 'src/feed/keys/node-keys.ts',
+    from: 'if (isNews) isKept = false;',
+    to: 'if (isNews) isKept = database !== null && isKept && inUse.length > 0;',
+    finds: BOGUS,
   },
 };

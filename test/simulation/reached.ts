@@ -18,6 +18,8 @@ export const REACHED: readonly string[] = [
   'answer with a record',
   'packet cache hit',
   'keys of the zone read',
+  'secrets in use',
+  'rollover zsk switch',
   'question over a commit',
   'question repeated over TCP',
 ];

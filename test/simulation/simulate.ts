@@ -21,6 +21,9 @@ const REST_MS = 4_000;
 /** And usage has arrived. */
 const USAGE_MS = 40_000;
 const LOOK_MS = 250;
+/** Where keys are rolled: everything sleeps after so many steps, and is watched for so long afterwards. */
+const ROLLING_STEPS = 5;
+const ROLLING_SECONDS = 90;
 
 /** Runs one seed to its end. @throws InvariantError */
 export async function simulate({
@@ -73,6 +76,9 @@ async function storm(
     if (random.chance(0.2)) heal(world, ends);
     const ms = random.chance(0.1) ? random.between(500, 3_000) : random.between(1, 300);
     await scheduler.advance(ms);
+    if (world.rollsKeys && step % ROLLING_STEPS === ROLLING_STEPS - 1) world.pauseHours();
+    // Control prunes its log after days: the history reads it before.
+    if (world.rollsKeys) await world.look();
     const pause = world.takePause();
     if (pause > 0) await sleep(world, ends, pause);
     await world.look();
@@ -136,6 +142,13 @@ async function sleep(world: World, ends: Map<string, () => void>, ms: number): P
   for (const name of [...ends.keys()]) if (name.startsWith('clock')) end(world, ends, name);
   for (const control of controls) if (!control.isRunning()) control.start();
   for (const node of nodes) if (!node.isRunning()) node.start();
+  if (!world.rollsKeys) return;
+  // A step of a rollover waits until all nodes have told their keys, and looks again after a minute.
+  for (let second = 0; second < ROLLING_SECONDS; second++) {
+    for (const node of nodes) node.isAsked();
+    await scheduler.advance(1_000);
+    await world.look();
+  }
 }
 
 /** Without faults all views become equal, the stream is whole, and usage arrives. */

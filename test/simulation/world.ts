@@ -1,3 +1,4 @@
+import { LIMITS } from '../../src/base/limits.ts';
 import { createUser, issueToken } from '../../src/control/accounts/rules.ts';
 import { openBatch } from '../../src/feed/message/batch.ts';
 import { makeDeps } from '../../src/process/use-case-deps.ts';
@@ -12,7 +13,7 @@ import { createDatabase, type Database } from './database.ts';
 import { createDisk } from './disk.ts';
 import { createSentMessages } from './edge/sent-messages.ts';
 import { createValidator } from './edge/validator.ts';
-import { zoneKeys } from './edge/zone-keys.ts';
+import { createParent } from './edge/zone-keys.ts';
 import { CONTROL_SECRET, checkedOnce, checksumVerifier, controlSignature, ZONE } from './feed-secrets.ts';
 import { createWitness, InvariantError, type Witness } from './invariants.ts';
 import { createNode, type SimulatedNode } from './node.ts';
@@ -55,6 +56,10 @@ export interface World {
   pauseHours(): void;
   /** Hours that have passed with everything dead. */
   takePause(): number;
+  /** The keys of the zone are rolled. */
+  readonly rollsKeys: boolean;
+  /** Keys of a backup are in use: resolvers may hold later ones, and know nothing of these. */
+  keysRestored(): void;
   /** The end of the stream was torn for a publisher: it may lack what control still answers. */
   mayHaveGaps: boolean;
   /** The stream was lost, its numbers too, while two published. */
@@ -66,6 +71,10 @@ export interface World {
 
 /** One seed in so many signs its answers. */
 const SIGNED = 2;
+/** One in so many rolls the keys of the zone: it sleeps and wakes more than others, and costs some twenty times as much. */
+const ROLLING = { every: 50, at: 10 } as const;
+/** Hours of sleep, in turn: a resolver holds keys over the first two, in which they are published; then the next steps fall due. */
+const ROLLING_HOURS = [0.4, 0.2, 2.1, 25, 2.1, 170] as const;
 /** Part of the answers whose signatures are checked by cryptography. */
 const SIGNATURES_CHECKED = 0.3;
 /** One seed in so many has keys, signatures and the exchange. */
@@ -129,6 +138,8 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
       disk: createDisk(disks, scheduler, () => disks.between(1, 8)),
       random: randomOf(streams.machines + machines++),
     });
+  const rollsKeys = seed % ROLLING.every === ROLLING.at;
+  const parent = createParent(scheduler.now);
   const ways = randomOf(streams.customers);
   const nodeNames = NODES.slice(0, sizes.nodes);
   const controls = CONTROLS.slice(0, sizes.controls).map((name) =>
@@ -138,6 +149,7 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
       database,
       lock,
       nodes: nodeNames,
+      parent: rollsKeys ? parent : null,
       makesSnapshots: name === SNAPSHOTS,
       deliver: (delivery) => world.endpoint(delivery),
       sendCode: (email, code) => void world.codes.set(email, code),
@@ -160,7 +172,7 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
     seed % SIGNED === 0
       ? createValidator({
           now: scheduler.now,
-          anchors: zoneKeys,
+          anchors: () => parent.anchors(),
           isSampled: () => askers.chance(SIGNATURES_CHECKED),
         })
       : null;
@@ -178,6 +190,7 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
   );
   const witnesses = new Map<string, Witness>(NODES.map((name) => [name, createWitness(name, truth)]));
   let pause = 0;
+  let sleeps = 0;
   function killAll(): void {
     for (const node of nodes) {
       world.killed(node);
@@ -198,6 +211,10 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
     nodes,
     usage,
     trace: say,
+    rollsKeys,
+    keysRestored() {
+      if (rollsKeys) validator?.excuse();
+    },
     mayHaveGaps: false,
     mayOverlap: false,
     endpoint: () => ({ afterMs: 5, status: 204 }),
@@ -213,7 +230,10 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
     killed: (node) => usage.killed(node.name),
     pauseHours() {
       killAll();
-      pause = random.between(1, 5) * 3_600_000 - random.between(0, 1_000_000);
+      const hours = rollsKeys ? ROLLING_HOURS[sleeps++ % ROLLING_HOURS.length]! : random.between(1, 5);
+      // A node does not send counts that are older.
+      if (hours > LIMITS.usageSpoolDays * 24) usage.excuse();
+      pause = Math.floor(hours * 3_600_000) - random.between(0, rollsKeys ? 60_000 : 1_000_000);
     },
     takePause() {
       // Also what another harm that ended has started since: for hours it would send heartbeats that nobody hears.

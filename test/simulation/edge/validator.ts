@@ -3,7 +3,7 @@
  * key that it holds has signed it, in time. The octets that are signed are put together here, and checked by the system's cryptography.
  */
 import { createHash } from 'node:crypto';
-import { type KeySetData, keyTag } from '../../../src/dns/dnssec/key-set.ts';
+import { keyTag } from '../../../src/dns/dnssec/key-set.ts';
 import { decodeMessage, type Message, type Rr } from '../../../src/protocol/dns/message/message.ts';
 import { type RrsigFields, readRrsig, verifies } from '../../support/dns/dnssec/keys.ts';
 import { InvariantError } from '../invariants.ts';
@@ -15,13 +15,15 @@ export interface Validator {
   learn(reply: Uint8Array): void;
   /** @throws InvariantError for an answer that it would not accept */
   check(reply: Uint8Array): void;
+  /** From now on it accepts everything. */
+  excuse(): void;
 }
 
 interface ValidatorOptions {
   /** True time, milliseconds since the epoch. */
   readonly now: () => number;
-  /** What the parent zone vouches for. */
-  readonly anchors: () => KeySetData;
+  /** Tags of the keys that the parent zone vouches for. */
+  readonly anchors: () => ReadonlySet<number>;
   /** Whether to do what takes long: the rest is checked always. */
   readonly isSampled: () => boolean;
 }
@@ -44,6 +46,7 @@ const right = new Set<string>();
 const RIGHT_MAX = 10_000;
 
 export function createValidator({ now, anchors, isSampled }: ValidatorOptions): Validator {
+  let isExcused = false;
   let held: { readonly keys: ReadonlyMap<number, Uint8Array>; readonly until: number } | null = null;
 
   /** @param keys by tag */
@@ -52,6 +55,10 @@ export function createValidator({ now, anchors, isSampled }: ValidatorOptions): 
       .map((rdata) => ({ rdata, fields: readRrsig(rdata) }))
       .filter(({ fields }) => keys.has(fields.keyTag));
     if (usable.length === 0) throw bogus(rrset, `no signature of a key that is held: ${tagsOf(rrset)}`);
+    // One of each algorithm (RFC 4035 section 2.2), as strict resolvers want it.
+    const algorithms = new Set(usable.map(({ fields }) => algorithmIn(keys.get(fields.keyTag)!)));
+    if (![...keys.values()].every((key) => algorithms.has(algorithmIn(key))))
+      throw bogus(rrset, `not signed by a key of each algorithm that is held: ${tagsOf(rrset)}`);
     for (const { rdata, fields } of usable) {
       const wrong = timesOf(fields, rrset, now() / SECOND_MS);
       if (wrong !== null) throw bogus(rrset, wrong);
@@ -63,25 +70,27 @@ export function createValidator({ now, anchors, isSampled }: ValidatorOptions): 
   }
 
   return {
-    needsKeys: () => held === null || held.until <= now(),
+    needsKeys: () => !isExcused && (held === null || held.until <= now()),
     learn(reply) {
       const rrset = rrsetsOf(messageOf(reply).answer).find(({ type }) => type === DNSKEY);
       if (rrset === undefined) throw new InvariantError('the zone has no keys');
-      const trusted = anchors().keys.filter(({ role }) => role === 'ksk');
-      const tags = new Set(trusted.map((key) => key.keyTag));
+      const tags = anchors();
       const all = new Map(rrset.rdata.map((rdata) => [keyTag(rdata), rdata]));
       checkSigned(rrset, new Map([...all].filter(([tag]) => tags.has(tag))), true);
       held = { keys: all, until: now() + rrset.ttl * SECOND_MS };
     },
     check(reply) {
       const message = messageOf(reply);
-      if (message.rcode !== 0 || held === null) return;
+      if (message.rcode !== 0 || held === null || isExcused) return;
       const isChecked = isSampled();
       const rrsets = [message.answer, message.authority].flatMap(rrsetsOf);
       for (const rrset of rrsets) checkSigned(rrset, held.keys, isChecked);
       const [question] = message.question;
       const isAnswered = message.answer.some(({ type }) => type === question!.qtype);
       if (!isAnswered && !isDenied(rrsets, question!)) throw new InvariantError('nothing denies the record');
+    },
+    excuse() {
+      isExcused = true;
     },
   };
 }
@@ -151,6 +160,10 @@ function messageOf(reply: Uint8Array): Message {
 
 function text(name: Uint8Array): string {
   return Buffer.from(name).toString('latin1').toLowerCase();
+}
+
+function algorithmIn(dnskey: Uint8Array): number {
+  return dnskey[3]!;
 }
 
 function tagsOf({ rrsigs }: Rrset): string {

@@ -1,6 +1,6 @@
 /** The workers of a node: what stands behind the sockets of a worker thread, with a packet cache each. */
 import type { Timers } from '../../../src/base/lifecycle/timers.ts';
-import type { KeySetData } from '../../../src/dns/dnssec/key-set.ts';
+import type { NodeKeySetData } from '../../../src/dns/dnssec/node-key-set.ts';
 import { type Answers, openAnswers } from '../../../src/process/node/answers.ts';
 import type { Counters } from '../counters.ts';
 import { ZONE } from './packets.ts';
@@ -9,6 +9,8 @@ import type { SharedView, WorkerView } from './shared-view.ts';
 export interface EdgeWorkers {
   readonly count: number;
   /** @returns null: it stays silent. A promise: it waits for its turn to sign */
+  /** They sign with other keys, one worker after another. */
+  change(keys: readonly NodeKeySetData[]): Promise<void>;
   answer(worker: number, question: Uint8Array, transport: 'udp' | 'tcp'): Reply | Promise<Reply>;
 }
 
@@ -18,8 +20,6 @@ interface WorkersOptions {
   readonly node: string;
   readonly count: number;
   readonly shared: SharedView;
-  /** Of the zone; null: answers are not signed. */
-  readonly keys: KeySetData | null;
   readonly clock: () => number;
   readonly timers: Timers;
   readonly counters: Counters;
@@ -29,11 +29,14 @@ interface WorkersOptions {
 
 /** Small, so that entries are replaced. */
 const CACHE = { entries: 16, octets: 65_536 } as const;
+/** Until one worker has put other keys to use. */
+const CHANGED_MS = 2;
 /** Of all workers: a reply is copied from it at once. */
 const OUT = Buffer.alloc(65_535);
 
 export function openEdgeWorkers(options: WorkersOptions): EdgeWorkers {
-  const { node, count, shared, keys, clock, timers, counters, counted } = options;
+  const { node, count, shared, clock, timers, counters, counted } = options;
+  let keys: readonly NodeKeySetData[] = [];
   const opened: { readonly answers: Answers; readonly memory: WorkerView }[] = [];
 
   /** Opened by its first question: many processes of a simulation are never asked. */
@@ -46,7 +49,7 @@ export function openEdgeWorkers(options: WorkersOptions): EdgeWorkers {
         zones: [ZONE],
         nameServers: [{ label: 'ns1', addresses: ['192.0.2.1'] }],
         signing: 'full',
-        keys: keys === null ? [] : [keys],
+        keys,
         nodeName: node,
         sync: true,
         demo: false,
@@ -73,6 +76,14 @@ export function openEdgeWorkers(options: WorkersOptions): EdgeWorkers {
 
   return {
     count,
+    async change(next) {
+      keys = next;
+      for (const { answers } of opened.filter((each) => each !== undefined)) {
+        const use = answers.change(keys);
+        await new Promise<void>((resolve) => timers.after(CHANGED_MS, resolve));
+        use();
+      }
+    },
     answer(at, question, transport) {
       const { answers, memory } = worker(at);
       memory.begin();

@@ -12,6 +12,11 @@ function pair(prefix: string, secret: Uint8Array): KeyPair {
   return { privateKey, publicKey: createPublicKey(privateKey) };
 }
 
+/** @param secret 32 octets */
+export function signingKey(secret: Uint8Array): KeyObject {
+  return pair(ED25519, secret).privateKey;
+}
+
 /** @param fill octet that the private key is made of */
 export function signingKeys(fill: number): { signer: FeedSigner; publicKey: KeyObject } {
   const { privateKey, publicKey } = pair(ED25519, Buffer.alloc(32, fill));
