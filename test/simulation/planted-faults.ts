@@ -170,11 +170,4 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     to: 'switchTo(key, after(key.stateSince, 0)),',
     finds: BOGUS,
   },
-  'copy-of-secrets-written-once': {
-    why: 'a node starts with the keys of its first day',
-    file: 'src/feed/keys/node-keys.ts',
-    from: 'if (isNews) isKept = false;',
-    to: 'if (isNews) isKept = database !== null && isKept && inUse.length > 0;',
-    finds: BOGUS,
-  },
 };
