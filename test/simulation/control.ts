@@ -90,13 +90,15 @@ interface Running {
 
 /** Until the database notices that the connection of a dead process is gone. */
 const SESSION_MS = 200;
+/** Seconds before each attempt of a delivery. */
+export const WEBHOOK_SCHEDULE: readonly number[] = [0, 5, 30, 180, 600];
 const CONFIG: ControlWorkOptions['config'] = {
   zones: ['uqrp.net'],
   organizations: true,
   billing: false,
   trustedProxies: [],
   restRate: false,
-  webhookSchedule: [0, 5, 30, 180, 600],
+  webhookSchedule: WEBHOOK_SCHEDULE,
   auditDays: 30,
 };
 const PUBLIC_URL = 'https://api.example.test';

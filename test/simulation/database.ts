@@ -1,5 +1,5 @@
 /** The database of a seed: the real embedded store over one file in memory, opened once by each process, with what may go wrong between them. */
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ChangeSource, Snapshot } from '../../src/feed/ports/change-source.ts';
@@ -46,6 +46,8 @@ export interface Database {
   /** All changes but the last ones are removed from the log, as after a week. */
   prune(left: number): void;
   backUp(): void;
+  /** The octets of its files. */
+  files(): readonly Uint8Array[];
   /** Puts the backup back; the operator gives it the next epoch (`uqrp feed epoch new`). No process has it open. */
   restore(): Promise<void>;
   /** The last change that the restored backup had. */
@@ -157,6 +159,10 @@ export async function createDatabase(scheduler: Scheduler, epoch: string): Promi
     get backupAt() {
       return backupAt;
     },
+    files: () =>
+      ['', '-wal'].flatMap((suffix) =>
+        existsSync(`${file}${suffix}`) ? [readFileSync(`${file}${suffix}`)] : [],
+      ),
     backUp() {
       copyFiles(file, backup);
       backupAt = scheduler.now();

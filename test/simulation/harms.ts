@@ -324,7 +324,10 @@ export const HARMS: readonly Harm[] = [
       for (const control of world.controls) control.kill();
       world.usage.excuse();
       world.keysRestored();
-      void world.truth.catchUp().then(() => world.database.restore());
+      void world.truth.catchUp().then(() => {
+        world.customers.restored(world.database.backupAt);
+        return world.database.restore();
+      });
       return () => {
         for (const control of world.controls) if (!control.isRunning()) control.start();
       };

@@ -1,5 +1,6 @@
 import type { MemoryState } from '../support/view/memory-view.ts';
 import { type Counters, createCounters } from './counters.ts';
+import { satisfied } from './customers/satisfied.ts';
 import { HARMS, type Harm } from './harms.ts';
 import { difference, InvariantError } from './invariants.ts';
 import { createRandom, type Random } from './random.ts';
@@ -7,7 +8,7 @@ import { createWorld, type World } from './world.ts';
 
 export interface SimulationOptions {
   readonly seed: number;
-  /** Only these of the storm's steps happen: for the shortest run that still fails. */
+  /** In only these of the storm's steps something happens, in the others time passes: for the shortest run that still fails. */
   readonly only?: readonly number[] | null;
   readonly trace?: (text: string) => void;
   readonly counters?: Counters;
@@ -16,6 +17,8 @@ export interface SimulationOptions {
 /** Steps of a simulation in which things go wrong. One seed in four is long: more meets, but it costs twice the time. */
 const STEPS = { short: 20, long: 40 } as const;
 const LONG = 4;
+/** What customers do in a step: often nothing, and sometimes much at once. */
+const ACTS = [0, 0, 1, 2, 4, 8];
 /** After the last fault all views are equal within this time. */
 const REST_MS = 4_000;
 /** And usage has arrived. */
@@ -50,7 +53,8 @@ async function storm(
   counters: Counters,
   only: SimulationOptions['only'],
 ): Promise<void> {
-  const { random, scheduler, nodes, controls, usage, workload } = world;
+  const { random, scheduler, nodes, controls, usage } = world;
+  const judged = world.customers;
   const customers = createRandom(seed, 7);
   const harms = harmsOf(createRandom(seed, 10));
   const ends = new Map<string, () => void>();
@@ -58,15 +62,18 @@ async function storm(
   for (const control of controls) control.start();
   for (const node of nodes) node.start();
   await scheduler.advance(500);
-  workload.write();
+  void judged.begin();
   await scheduler.advance(1_000);
   const steps = seed % LONG === 0 ? STEPS.long : STEPS.short;
   for (let step = 0; step < steps; step++) {
-    if (only?.includes(step) === false) continue;
+    for (const each of [random, customers, judged]) each.enter(step);
+    const ms = random.chance(0.1) ? random.between(500, 3_000) : random.between(1, 300);
+    if (only?.includes(step) === false) {
+      await scheduler.advance(ms);
+      continue;
+    }
     counters.count('steps');
-    for (const each of [random, customers, workload]) each.enter(step);
-    if (customers.chance(0.45)) workload.write();
-    if (customers.chance(0.02)) workload.writeMany();
+    for (let left = customers.pick(ACTS); left > 0; left--) judged.act();
     for (const node of nodes) {
       if (node.machine.disk.isFull) usage.diskWasFull(node.name);
       node.isAsked();
@@ -74,7 +81,6 @@ async function storm(
     if (random.chance(0.25)) begin(world, harms, ends, counters);
     isLate ||= ends.has(LATE);
     if (random.chance(0.2)) heal(world, ends);
-    const ms = random.chance(0.1) ? random.between(500, 3_000) : random.between(1, 300);
     await scheduler.advance(ms);
     if (world.rollsKeys && step % ROLLING_STEPS === ROLLING_STEPS - 1) world.pauseHours();
     // Control prunes its log after days: the history reads it before.
@@ -102,6 +108,7 @@ function begin(
   // One of a kind at once.
   if (ends.has(harm.name)) return;
   world.trace(`begins: ${harm.name}`);
+  world.customers.disturbed();
   counters.count(`harm ${harm.name}`);
   const stop = harm.begin(world);
   if (stop !== null) ends.set(harm.name, stop);
@@ -130,6 +137,7 @@ function heal(world: World, ends: Map<string, () => void>): void {
 
 function end(world: World, ends: Map<string, () => void>, name: string): void {
   world.trace(`ends: ${name}`);
+  world.customers.disturbed();
   ends.get(name)!();
   ends.delete(name);
 }
@@ -178,6 +186,7 @@ async function rest(world: World, counters: Counters): Promise<void> {
     if (scheduler.now() - began > USAGE_MS) throw new InvariantError(`usage: ${missing} answers are missing`);
   }
   await usage.check();
+  await satisfied(world);
   await world.look();
   for (const { machine } of nodes) counters.count('spool read', machine.disk.spoolsRead);
 }

@@ -1,20 +1,18 @@
 import { LIMITS } from '../../src/base/limits.ts';
-import { createUser, issueToken } from '../../src/control/accounts/rules.ts';
 import { openBatch } from '../../src/feed/message/batch.ts';
-import { makeDeps } from '../../src/process/use-case-deps.ts';
-import type { Store } from '../../src/store/store.ts';
 import { verifier as realVerifier } from '../support/feed/batch/messages.ts';
 import { createMemoryBroker, type MemoryBroker } from '../support/feed/bus/memory-bus.ts';
 import { createTestLock, type TestLock } from '../support/feed/publisher-lock.ts';
 import type { ArrivedDelivery, Common, EndpointAnswer } from './common.ts';
-import { createControl, type SimulatedControl } from './control.ts';
+import { createControl, type SimulatedControl, WEBHOOK_SCHEDULE } from './control.ts';
 import type { Counters } from './counters.ts';
+import { createJudgedCustomers, type JudgedCustomers } from './customers/judged.ts';
 import { createDatabase, type Database } from './database.ts';
 import { createDisk } from './disk.ts';
 import { createSentMessages } from './edge/sent-messages.ts';
 import { createValidator } from './edge/validator.ts';
 import { createParent } from './edge/zone-keys.ts';
-import { CONTROL_SECRET, checkedOnce, checksumVerifier, controlSignature, ZONE } from './feed-secrets.ts';
+import { checkedOnce, checksumVerifier, controlSignature } from './feed-secrets.ts';
 import { createWitness, InvariantError, type Witness } from './invariants.ts';
 import { createNode, type SimulatedNode } from './node.ts';
 import { createMachine, type Machine } from './process.ts';
@@ -22,7 +20,6 @@ import { createRandom, type Random } from './random.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
 import { createTruth, type Truth } from './truth.ts';
 import { createUsageLedger, type UsageLedger } from './usage-ledger.ts';
-import { createWorkload, type Workload } from './workload.ts';
 
 export interface WorldOptions {
   readonly seed: number;
@@ -42,7 +39,7 @@ export interface World {
   readonly nodes: readonly SimulatedNode[];
   readonly usage: UsageLedger;
   readonly truth: Truth;
-  readonly workload: Workload;
+  readonly customers: JudgedCustomers;
   /** What customers' endpoints do with a delivery. */
   endpoint: (delivery: ArrivedDelivery) => EndpointAnswer;
   /** The last sign-in code that was mailed, by address. */
@@ -90,7 +87,6 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
   const streams = {
     network: 1,
     faults: 2,
-    keys: 3,
     disk: 4,
     customers: 5,
     workload: 7,
@@ -157,16 +153,8 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
     }),
   );
   const truth = createTruth(database);
-  const session = await signUp(database.truth, scheduler, randomOf(streams.keys));
   await truth.catchUp();
   const usage = createUsageLedger(scheduler, truth);
-  const workload = createWorkload({
-    controls,
-    token: session,
-    random: randomOf(streams.workload),
-    now: () => scheduler.now(),
-    onDeleted: () => usage.excuse(),
-  });
   const askers = randomOf(streams.askers);
   const validator =
     seed % SIGNED === 0
@@ -176,13 +164,23 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
           isSampled: () => askers.chance(SIGNATURES_CHECKED),
         })
       : null;
+  const customers = createJudgedCustomers({
+    scheduler,
+    controls,
+    random: randomOf(streams.workload),
+    counters,
+    schedule: WEBHOOK_SCHEDULE,
+    trace: say,
+    onNamespaceDeleted: () => usage.excuse(),
+    wrong,
+  });
   const nodes: readonly SimulatedNode[] = nodeNames.map((name) =>
     createNode({
       ...common,
       machine: machine(name),
-      names: workload.names,
+      names: customers.names,
       askers,
-      observe() {},
+      observe: customers.observe,
       validator,
       metered: usage.answered,
       wrong,
@@ -201,7 +199,7 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
 
   const world: World = {
     scheduler,
-    workload,
+    customers,
     truth,
     random,
     database,
@@ -217,7 +215,7 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
     },
     mayHaveGaps: false,
     mayOverlap: false,
-    endpoint: () => ({ afterMs: 5, status: 204 }),
+    endpoint: customers.deliver,
     codes: new Map(),
     async look() {
       if (failure !== null) throw failure;
@@ -261,12 +259,4 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
     },
   };
   return world;
-}
-
-/** An account, as an operator makes it. @returns the token of its session */
-async function signUp(store: Store, scheduler: Scheduler, random: Random): Promise<string> {
-  const clock = (): number => scheduler.now();
-  const deps = makeDeps({ zones: [ZONE] }, store, CONTROL_SECRET, clock, (octets) => random.octets(octets));
-  const { email } = await createUser(deps, 'customer@example.com', 'pro');
-  return (await issueToken(deps, email)).token;
 }

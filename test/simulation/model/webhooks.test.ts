@@ -13,6 +13,7 @@ class Hooked extends Told {
   readonly created = new Date(1000).toISOString();
   readonly check = createWebhooksCheck(this.model, {
     graceMs: () => 0,
+    skewMs: () => 0,
     wasDisturbedSince: () => this.disturbed,
     schedule: [0, 5, 300],
   });

@@ -25,6 +25,8 @@ export interface WebhooksCheckOptions {
   readonly graceMs: () => number;
   /** Whether a process that sends was killed, paused or cut off from the database at or after this time. */
   readonly wasDisturbedSince: (ms: number) => boolean;
+  /** By how much the clock of a process that signs is, or was, wrong at most. */
+  readonly skewMs: () => number;
   /** Seconds before each attempt. */
   readonly schedule: readonly number[];
 }
@@ -46,9 +48,11 @@ interface Endpoint {
 }
 
 const JITTER = 0.8;
+/** Recommended in docs/WEBHOOKS.md. */
+const TOLERANCE_SECONDS = 300;
 
 export function createWebhooksCheck(model: Model, options: WebhooksCheckOptions): WebhooksCheck {
-  const { graceMs, wasDisturbedSince, schedule } = options;
+  const { graceMs, skewMs, wasDisturbedSince, schedule } = options;
   const { state } = model;
   const deliveries = new Map<string, Delivery>();
   const endpoints = new Map<string, Endpoint>();
@@ -83,7 +87,10 @@ export function createWebhooksCheck(model: Model, options: WebhooksCheckOptions)
       if (!may(webhook.isEnabled).includes(true)) fail('the webhook is disabled');
       const secrets = may(webhook.secret).filter((secret) => secret !== null);
       if (secrets.length === may(webhook.secret).length) {
-        verifyWebhook(body, headers['x-service-signature'], secrets, { now: at });
+        verifyWebhook(body, headers['x-service-signature'], secrets, {
+          now: at,
+          toleranceSeconds: TOLERANCE_SECONDS + Math.ceil(skewMs() / 1000),
+        });
       }
       const text = Buffer.from(body).toString();
       const told = JSON.parse(text) as Told;

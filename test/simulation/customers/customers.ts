@@ -1,0 +1,400 @@
+import type { ChangesCheck } from '../model/changes.ts';
+import type { Payloads } from '../model/payloads.ts';
+import { namespaceOf } from '../model/state.ts';
+import type { Request, RestAnswer } from '../model/told.ts';
+import type { Random } from '../random.ts';
+import type { Clients, Operator } from './clients.ts';
+import {
+  ALWAYS,
+  anyKey,
+  type Customer,
+  EVENTS,
+  fieldsOf,
+  learnRecord,
+  NAMES,
+  newCustomer,
+  patchOf,
+  pickFrom,
+  type Sending,
+} from './customer.ts';
+
+/** What customers and the operator do, by the seed: each seed and each customer has some of it. */
+export interface Customers {
+  readonly all: readonly Customer[];
+  /** Accounts are made. */
+  begin(): Promise<void>;
+  /** One customer does one thing. It goes on by itself, beside others. */
+  act(): void;
+  /** Everybody reads everything, with nothing else under way. */
+  readAll(): Promise<void>;
+  /** Everything that was begun has ended. */
+  readonly underWay: number;
+}
+
+export interface CustomersOptions {
+  readonly random: Random;
+  readonly count: number;
+  readonly clients: Clients;
+  readonly operator: Operator;
+  readonly payloads: Payloads;
+  readonly changes: ChangesCheck;
+  /** An action threw: a check found something. */
+  readonly onError: (error: unknown) => void;
+  /** A URL of an endpoint that no other webhook has. */
+  readonly newUrl: () => string;
+}
+
+type Action = (customer: Customer) => Promise<void>;
+
+export function createCustomers(options: CustomersOptions): Customers {
+  const { random, clients, operator, payloads, changes } = options;
+  const all = Array.from({ length: options.count }, (_, i) => newCustomer(`c${i + 1}`));
+  let underWay = 0;
+  let names = 0;
+
+  /** @returns the answer to a success, else null */
+  async function send(
+    customer: Customer,
+    method: string,
+    path: string,
+    body?: object,
+    { headers, credential = 'session', as = customer.token }: Sending = {},
+  ): Promise<RestAnswer | null> {
+    const { account } = customer;
+    const request: Request = { account, credential, method, path, body, ...(headers && { headers }) };
+    const { answer } = await clients.ask(request, as);
+    if (answer?.status === 401 && credential === 'session') customer.token = null;
+    return answer !== null && answer.status < 300 ? answer : null;
+  }
+
+  /** By session, or by one of the API keys. */
+  function credentialOf(customer: Customer): Pick<Sending, 'credential' | 'as'> {
+    const [id, key] = (random.chance(0.3) ? pickFrom(random, customer.keys) : null) ?? [];
+    return id === undefined ? {} : { credential: `key ${id}`, as: key!.token };
+  }
+
+  const actions: Readonly<Record<string, readonly [weight: number, Action]>> = {
+    createNamespace: [
+      4,
+      async (customer) => {
+        const answer = await send(customer, 'POST', '/namespaces', {
+          namespace: { name: random.pick(NAMES) },
+        });
+        if (answer !== null) customer.namespaces.set(answer.body.name, answer.body.id);
+      },
+    ],
+    deleteNamespace: [
+      1,
+      async (customer) => {
+        const found = pickFrom(random, customer.namespaces);
+        if (found === null) return;
+        const answer = await send(customer, 'DELETE', `/namespaces/${found[1]}`);
+        if (answer === null) return;
+        // A new one of that name may be there already.
+        if (customer.namespaces.get(found[0]) === found[1]) customer.namespaces.delete(found[0]);
+        for (const key of customer.records.keys())
+          if (namespaceOf(key) === found[0]) customer.records.delete(key);
+      },
+    ],
+    maxTtl: [
+      1,
+      async (customer) => {
+        const id = pickFrom(random, customer.namespaces.values());
+        const namespace = { max_ttl: random.pick([1, 5, 60, 3600]) };
+        if (id !== null) await send(customer, 'PATCH', `/namespaces/${id}`, { namespace });
+      },
+    ],
+    create: [
+      12,
+      async (customer) => {
+        const name = pickFrom(random, customer.namespaces.keys()) ?? random.pick(NAMES);
+        const record = { key: anyKey(random, name), data: payloads.next(random), ...fieldsOf(random) };
+        const by = credentialOf(customer);
+        const headers = random.chance(0.2) ? { 'if-none-match': '*' } : undefined;
+        const isRepeatable = random.chance(0.25);
+        const key = `i${++names}`;
+        const all = { ...headers, ...(isRepeatable && { 'idempotency-key': key }) };
+        if (isRepeatable && headers === undefined) {
+          const { credential = 'session', as = customer.token } = by;
+          customer.repeatable.push({ path: '/records', body: { record }, key, credential, token: as! });
+        }
+        const answer = await send(customer, 'POST', '/records', { record }, { headers: all, ...by });
+        if (answer !== null) learnRecord(customer, answer);
+      },
+    ],
+    repeat: [
+      4,
+      async (customer) => {
+        const found = pickFrom(random, customer.repeatable);
+        if (found === null) return;
+        const { path, key } = found;
+        // Another credential has answers of its own. Payloads are not written twice, so that only mints are asked by another.
+        const isMint = path !== '/records';
+        const own = { credential: found.credential, as: found.token };
+        const by = isMint && random.chance(0.5) ? { ...credentialOf(customer) } : own;
+        const headers = { 'idempotency-key': key };
+        const isOther = !isMint && random.chance(0.2);
+        const other = { record: { key: anyKey(random, random.pick(NAMES)), data: payloads.next(random) } };
+        const body = isOther ? other : found.body;
+        const answer = await send(customer, 'POST', path, body, { headers, ...by });
+        if (answer !== null && path === '/records') learnRecord(customer, answer);
+      },
+    ],
+    patch: [
+      10,
+      async (customer) => {
+        const found = pickFrom(random, customer.records.values());
+        if (found === null) return;
+        const record = { ...(random.chance(0.8) && { data: payloads.next(random) }), ...patchOf(random) };
+        if (Object.keys(record).length === 0) return;
+        const isConditional = random.chance(0.3) && found.etag !== null;
+        const headers = isConditional ? { 'if-match': found.etag! } : undefined;
+        const answer = await send(
+          customer,
+          'PATCH',
+          `/records/${found.id}`,
+          { record },
+          { headers, ...credentialOf(customer) },
+        );
+        if (answer !== null) learnRecord(customer, answer);
+      },
+    ],
+    remove: [
+      5,
+      async (customer) => {
+        const found = pickFrom(random, customer.records);
+        if (found === null) return;
+        const [key, { id, etag }] = found;
+        const headers = random.chance(0.2) && etag !== null ? { 'if-match': etag } : undefined;
+        const answer = await send(customer, 'DELETE', `/records/${id}`, undefined, {
+          headers,
+          ...credentialOf(customer),
+        });
+        if (answer !== null && customer.records.get(key)?.id === id) customer.records.delete(key);
+      },
+    ],
+    bulk: [
+      3,
+      async (customer) => {
+        const name = pickFrom(random, customer.namespaces.keys());
+        if (name === null) return;
+        const keys = new Set(Array.from({ length: random.between(1, 6) }, () => anyKey(random, name)));
+        const [gone, ...kept] = [...keys];
+        const records = (random.chance(0.5) ? kept : [...keys]).map((key) => ({
+          key,
+          data: payloads.next(random),
+          ...fieldsOf(random),
+        }));
+        const body = { records, ...(records.length < keys.size && { delete: [gone] }) };
+        const answer = await send(customer, 'POST', '/records/bulk', body, credentialOf(customer));
+        for (const { key, id } of answer?.body.records ?? []) customer.records.set(key, { id, etag: null });
+      },
+    ],
+    mint: [
+      5,
+      async (customer) => {
+        const found = pickFrom(random, customer.namespaces);
+        if (found === null) return;
+        const [name, id] = found;
+        const body = { name: 't', expires_in_days: random.pick([1, 30]) };
+        const path = `/namespaces/${id}/query_tokens`;
+        const by = credentialOf(customer);
+        const headers = random.chance(0.2) ? { 'idempotency-key': `i${++names}` } : undefined;
+        if (headers !== undefined) {
+          const { credential = 'session', as = customer.token } = by;
+          customer.repeatable.push({ path, body, key: headers['idempotency-key'], credential, token: as! });
+        }
+        const answer = await send(customer, 'POST', path, body, { headers, ...by });
+        if (answer === null) return;
+        customer.tokens.push({ id: answer.body.id, namespaceId: id, token: answer.body.token, name });
+      },
+    ],
+    revoke: [
+      2,
+      async (customer) => {
+        const found = pickFrom(random, customer.tokens);
+        if (found === null) return;
+        await send(customer, 'DELETE', `/namespaces/${found.namespaceId}/query_tokens/${found.id}`);
+      },
+    ],
+    createKey: [
+      1,
+      async (customer) => {
+        const namespaces = random.chance(0.5) ? [...customer.namespaces.keys()].slice(0, 1) : [];
+        const operations = random.pick([[], ['read'], ['write'], ['read', 'write']]);
+        const answer = await send(customer, 'POST', '/api_keys', {
+          api_key: { name: 'k', scopes: { operations, namespaces } },
+        });
+        if (answer !== null) customer.keys.set(answer.body.id, { token: answer.body.token, namespaces });
+      },
+    ],
+    revokeKey: [
+      0.5,
+      async (customer) => {
+        const id = pickFrom(random, customer.keys.keys());
+        // It is asked with later too: what it does is refused.
+        if (id !== null) await send(customer, 'DELETE', `/api_keys/${id}`);
+      },
+    ],
+    createWebhook: [
+      1.5,
+      async (customer) => {
+        const namespaces = random.chance(0.4) ? [...customer.namespaces.keys()].slice(0, 1) : [];
+        const events = random.pick([['record.upserted'], ['record.upserted', 'record.deleted'], EVENTS]);
+        const scopes = namespaces.length > 0 ? { scopes: { namespaces } } : {};
+        const webhook = { name: 'w', url: options.newUrl(), events, ...scopes };
+        const answer = await send(customer, 'POST', '/webhooks', { webhook });
+        if (answer !== null) customer.webhooks.add(answer.body.id);
+      },
+    ],
+    changeWebhook: [
+      1.5,
+      async (customer) => {
+        const id = pickFrom(random, customer.webhooks);
+        if (id === null) return;
+        const kind = random.next();
+        if (kind < 0.3)
+          await send(customer, 'PATCH', `/webhooks/${id}`, { webhook: { enabled: random.chance(0.5) } });
+        else if (kind < 0.5)
+          await send(customer, 'PATCH', `/webhooks/${id}`, { webhook: { events: ['record.deleted'] } });
+        else if (kind < 0.6)
+          await send(customer, 'PATCH', `/webhooks/${id}`, { webhook: { url: options.newUrl() } });
+        else if (kind < 0.8) await send(customer, 'POST', `/webhooks/${id}/regenerate_secret`);
+        else if ((await send(customer, 'DELETE', `/webhooks/${id}`)) !== null) customer.webhooks.delete(id);
+      },
+    ],
+    readRecord: [
+      6,
+      async (customer) => {
+        const found = pickFrom(random, customer.records);
+        if (found === null) return;
+        const answer = await send(
+          customer,
+          'GET',
+          `/records/${found[1].id}`,
+          undefined,
+          credentialOf(customer),
+        );
+        if (answer !== null) learnRecord(customer, answer);
+      },
+    ],
+    list: [3, (customer) => readListings(customer)],
+    follow: [5, (customer) => follow(customer)],
+    usage: [
+      1,
+      async (customer) => {
+        await send(customer, 'GET', random.pick(['/usage', '/query_logs', '/webhooks', '/me', '/api_keys']));
+      },
+    ],
+    operate: [
+      2,
+      async (customer) => {
+        const found = pickFrom(random, customer.namespaces);
+        if (found === null) return;
+        const [name, id] = found;
+        // Suspended seldom, and not for long: writes are refused meanwhile.
+        const isOpening = random.chance(0.6);
+        await clients.operate(
+          id,
+          name,
+          isOpening ? 'public-read' : 'suspend',
+          random.chance(isOpening ? 0.6 : 0.4),
+        );
+      },
+    ],
+  };
+
+  async function readListings(customer: Customer): Promise<void> {
+    await send(customer, 'GET', '/records', undefined);
+    await send(customer, 'GET', random.pick(['/me', '/usage']));
+    const answer = await send(customer, 'GET', '/namespaces');
+    if (answer === null) return;
+    customer.namespaces.clear();
+    for (const { id, name } of answer.body) customer.namespaces.set(name, id);
+  }
+
+  /** One page of one reader; a customer has two at most. */
+  async function follow(customer: Customer): Promise<void> {
+    const { account, readers } = customer;
+    const follower = random.chance(0.7) || readers.length === 2 ? pickFrom(random, readers) : null;
+    if (follower === null) {
+      const request = { account, credential: 'session', method: 'GET', path: '/changes' };
+      const { pending, answer } = await clients.ask(request, customer.token);
+      if (answer?.status !== 200) return;
+      readers.push({ reader: changes.begin(account, pending.from), cursor: answer.body.next });
+      return;
+    }
+    await nextPage(customer, follower);
+  }
+
+  async function nextPage(customer: Customer, follower: Customer['readers'][number]): Promise<boolean> {
+    const { account, token, readers } = customer;
+    const { cursor } = follower;
+    const limit = random.pick([1, 3, 100]);
+    const path = `/changes?since=${cursor}&limit=${limit}`;
+    const { pending, answer } = await clients.ask(
+      { account, credential: 'session', method: 'GET', path },
+      token,
+    );
+    // Another request of this reader was faster, and its page is this one.
+    if (answer === null || cursor !== follower.cursor) return false;
+    if (answer.status === 410) readers.splice(readers.indexOf(follower), 1);
+    if (answer.status !== 200) return false;
+    const page = answer.body as { changes: []; next: string; has_more: boolean };
+    follower.cursor = page.next;
+    changes.page(follower.reader, page.changes, pending.from, !page.has_more);
+    return page.has_more;
+  }
+
+  /** Each seed leaves some actions out, so that others come more often. */
+  const drawn = Object.entries(actions).filter(([name]) => ALWAYS.includes(name) || random.chance(0.75));
+  const weights = drawn.reduce((sum, [, [weight]]) => sum + weight, 0);
+
+  function pickAction(): Action {
+    let left = random.next() * weights;
+    for (const [, [weight, action]] of drawn) {
+      left -= weight;
+      if (left < 0) return action;
+    }
+    return drawn[0]![1][1];
+  }
+
+  async function run(action: Action, customer: Customer): Promise<void> {
+    underWay++;
+    try {
+      if (customer.token === null) await signUp(customer);
+      if (customer.token !== null) await action(customer);
+    } catch (error) {
+      options.onError(error);
+    } finally {
+      underWay--;
+    }
+  }
+
+  async function signUp(customer: Customer): Promise<void> {
+    customer.token = await operator.user(`${customer.account}@example.com`, 'team');
+  }
+
+  return {
+    all,
+    get underWay() {
+      return underWay;
+    },
+    async begin() {
+      for (const customer of all) await run(actions.createNamespace![1], customer);
+    },
+    act() {
+      void run(pickAction(), random.pick(all));
+    },
+    async readAll() {
+      for (const customer of all) {
+        await run(readListings, customer);
+        for (const follower of customer.readers) {
+          await run(async () => {
+            while (await nextPage(customer, follower));
+          }, customer);
+        }
+      }
+    },
+  };
+}

@@ -1,0 +1,234 @@
+import { createUser, issueToken } from '../../../src/control/accounts/rules.ts';
+import { setPublicRead, setSuspended } from '../../../src/control/namespaces/rules.ts';
+import type { ArrivedDelivery, EndpointAnswer, RestRequest } from '../common.ts';
+import type { SimulatedControl } from '../control.ts';
+import type { Counters } from '../counters.ts';
+import type { Names } from '../edge/names.ts';
+import type { Observation } from '../edge/observation.ts';
+import { createAccessCheck } from '../model/access.ts';
+import { createChangesCheck } from '../model/changes.ts';
+import { createCountsCheck } from '../model/counts.ts';
+import { createDnsCheck } from '../model/dns-answers.ts';
+import { createErasureCheck, type ErasureCheck } from '../model/erasure.ts';
+import { createModel } from '../model/model.ts';
+import { createPayloads } from '../model/payloads.ts';
+import { createRestCheck } from '../model/rest-reads.ts';
+import { createWebhooksCheck } from '../model/webhooks.ts';
+import type { Random } from '../random.ts';
+import type { Scheduler } from '../scheduler.ts';
+import { createClients, type Operator, type Rest } from './clients.ts';
+import { KEYS, NAMES } from './customer.ts';
+import { type Customers, createCustomers } from './customers.ts';
+
+/** Customers with all that they have, and what the model says of what they and everybody else see. */
+export interface JudgedCustomers extends Pick<Customers, 'begin' | 'act' | 'readAll'> {
+  /** From here on what they do depends on the seed and this step alone. */
+  enter(step: number): void;
+  /** Requests that wait for an answer. */
+  underWay(): number;
+  /** For those who ask nodes. */
+  readonly names: Names;
+  /** @throws ModelError */
+  observe(observation: Observation): void;
+  deliver(delivery: ArrivedDelivery): EndpointAnswer;
+  /** Something goes wrong, or has just ended: times between requests and their effects are not those of quiet days. */
+  disturbed(): void;
+  /** A backup of that time was put back. */
+  restored(backupAt: number): void;
+  /** Every node has everything since this time. */
+  level(at: number | null): void;
+  /** An event that has not arrived where it must; null: there is none. */
+  missingDelivery(): string | null;
+  readonly erasure: ErasureCheck;
+}
+
+interface JudgedOptions {
+  readonly scheduler: Scheduler;
+  readonly controls: readonly SimulatedControl[];
+  readonly random: Random;
+  readonly counters: Counters;
+  readonly schedule: readonly number[];
+  readonly trace: (text: string) => void;
+  /** Its usage goes with it. */
+  readonly onNamespaceDeleted: () => void;
+  readonly wrong: (error: unknown) => void;
+}
+
+/** A node that is not stale heard a heartbeat at most 8 s ago, which was at most 10 s on its way (docs/FEED.md). */
+const CLAIM_MS = 18_000;
+/** After a fault: leases, requests that still run in a process that was paused. */
+const CALM_MS = 120_000;
+const GRACE_MS = 1_000;
+const ERASED_MS = 15_000;
+
+export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
+  const { scheduler, controls, random, counters, trace, wrong } = options;
+  const now = (): number => scheduler.now();
+  const model = createModel();
+  let disturbedAt = Number.NEGATIVE_INFINITY;
+  let levelAt: number | null = null;
+  let mostAhead = 0;
+  let mostWrong = 0;
+  let urls = 0;
+
+  /** By how much any control process was ahead. */
+  const ahead = (): number => {
+    for (const { machine } of controls) {
+      const wrongBy = machine.clock.wall() - now();
+      mostAhead = Math.max(mostAhead, wrongBy);
+      mostWrong = Math.max(mostWrong, Math.abs(wrongBy));
+    }
+    return mostAhead;
+  };
+
+  const rest: Rest = {
+    async request({ method, path, body, headers = {} }, token) {
+      const control = random.pick(controls);
+      const { clock } = control.machine;
+      const before = clock.wall();
+      const authorization = token === null ? {} : { authorization: `Bearer ${token}` };
+      const request = { path: `/api/v1${path}`, headers: { ...headers, ...authorization }, body };
+      if (method === 'DELETE' && path.startsWith('/namespaces/')) options.onNamespaceDeleted();
+      const answer = await control.request({ method: method as RestRequest['method'], ...request });
+      ahead();
+      if (answer === null) return { answer: null, mayStill: control.isRunning() };
+      counters.count(`customer ${answer.status}`);
+      const after = clock.wall();
+      return { answer, clock: { from: Math.min(before, after), to: Math.max(before, after) } };
+    },
+  };
+
+  const operator: Operator = {
+    async user(email, tier) {
+      const token = await random.pick(controls).operate(async (deps) => {
+        await createUser(deps, email, tier).catch(() => {});
+        return issueToken(deps, email).catch(() => null);
+      });
+      return token?.token ?? null;
+    },
+    async namespace(name, setting, on) {
+      const set = setting === 'suspend' ? setSuspended : setPublicRead;
+      const done = await random.pick(controls).operate((deps) =>
+        set(deps, name, on).then(
+          () => true,
+          () => false,
+        ),
+      );
+      return done === true;
+    },
+  };
+
+  const access = createAccessCheck(model);
+  const changes = createChangesCheck(model);
+  const dns = createDnsCheck(model, { ahead });
+  const webhooks = createWebhooksCheck(model, {
+    graceMs: () => (now() - disturbedAt < CALM_MS ? CALM_MS : GRACE_MS),
+    wasDisturbedSince: (ms) => disturbedAt >= ms - CALM_MS,
+    skewMs: () => {
+      ahead();
+      return mostWrong;
+    },
+    schedule: options.schedule,
+  });
+  const clients = createClients({
+    model,
+    rest,
+    operator,
+    checks: [access, createRestCheck(model, { ahead }), createCountsCheck(model, { ahead }), changes],
+    now,
+    trace,
+  });
+  const customers = createCustomers({
+    random,
+    count: random.chance(0.1) ? 12 : random.between(1, 4),
+    clients,
+    operator,
+    payloads: createPayloads(),
+    changes,
+    onError: wrong,
+    newUrl: () => `https://${random.pick(ENDPOINTS)}.example.com/${++urls}`,
+  });
+
+  return {
+    begin: customers.begin,
+    act: customers.act,
+    readAll: customers.readAll,
+    enter: (step) => random.enter(step),
+    underWay: () => customers.underWay,
+    names: {
+      namespaces: NAMES,
+      keysOf: (name) => KEYS.map((key) => key.replace('NAME', name)),
+      tokensOf: (name) =>
+        customers.all.flatMap(({ tokens }) =>
+          tokens.filter((token) => token.name === name).map(({ token }) => token),
+        ),
+    },
+    observe({ node, sentAt, answeredAt, claim, asked, answer, cachedMs }) {
+      // What a cache between gave is as old as it is.
+      if (answer === null || cachedMs > 0 || (asked.type !== 'TXT' && asked.type !== 'A')) return;
+      model.event(answeredAt);
+      counters.count('answer judged');
+      const { clock, currentAt, isStale, epoch } = claim;
+      const claimed = isStale || currentAt === null ? null : sentAt - (clock - currentAt) - CLAIM_MS;
+      dns.answered({
+        node,
+        sentAt,
+        answeredAt,
+        clock: { from: clock, to: clock + (answeredAt - sentAt) },
+        claim: { epoch, currentAt: levelAt ?? claimed },
+        key: asked.key,
+        token: asked.token,
+        type: asked.type,
+        rcode: answer.rcode,
+        answers: answer.envelope === null ? [] : [{ text: answer.envelope, ttl: answer.ttl! }],
+        rest: '',
+      });
+    },
+    deliver({ url, headers, body }) {
+      const answer = endpointAnswer(new URL(url).hostname.split('.')[0]!, random);
+      const status =
+        answer !== null && 'status' in answer && answer.afterMs < DEADLINE_MS ? answer.status : null;
+      counters.count(`delivery arrived: ${status}`);
+      try {
+        webhooks.received({ at: now(), url, headers: lowerCase(headers), body, status });
+      } catch (error) {
+        wrong(error);
+      }
+      return answer;
+    },
+    disturbed() {
+      disturbedAt = now();
+    },
+    restored(backupAt) {
+      model.restored(now(), model.numberAt(backupAt));
+      webhooks.restored();
+      access.restored();
+    },
+    level(at) {
+      levelAt = at;
+    },
+    missingDelivery: webhooks.missing,
+    erasure: createErasureCheck(model, { boundMs: ERASED_MS, isOwed: webhooks.isOwed }),
+  };
+}
+
+const ENDPOINTS = ['well', 'well', 'well', 'flaky', 'slow', 'gone'];
+const DEADLINE_MS = 5_000;
+
+/** By the first label of the host. */
+function endpointAnswer(kind: string, random: Random): EndpointAnswer {
+  if (kind === 'well') return { afterMs: random.between(1, 50), status: 204 };
+  if (kind === 'slow') return { afterMs: random.between(10, 8_000), status: 200 };
+  if (kind === 'gone') return { afterMs: 5, status: 410 };
+  return random.pick<EndpointAnswer>([
+    { afterMs: 5, status: 200 },
+    { afterMs: 5, status: 500 },
+    { afterMs: 5, status: 302 },
+    { afterMs: 5, status: 503, retryAfter: '7' },
+    { afterMs: 5, fault: 'connection_failed' },
+    null,
+  ]);
+}
+
+const lowerCase = (headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));

@@ -1,0 +1,68 @@
+import type { Database } from '../database.ts';
+import { InvariantError } from '../invariants.ts';
+import type { SimulatedNode } from '../node.ts';
+import type { Scheduler } from '../scheduler.ts';
+import type { JudgedCustomers } from './judged.ts';
+
+interface Rested {
+  readonly scheduler: Scheduler;
+  readonly customers: JudgedCustomers;
+  readonly database: Database;
+  readonly nodes: readonly SimulatedNode[];
+  /** @throws what was found to be wrong */
+  look(): Promise<void>;
+}
+
+const STEP_MS = 250;
+/** Until nodes have the last write: heartbeats come twice a second. */
+const LEVEL_MS = 2_000;
+const ASKED_TIMES = 6;
+/** A lease of a process that died has to end first. */
+const DELIVERED_MS = 120_000;
+/** Documented are ten seconds (docs/api/records.md), from the end of the last delivery. */
+const ERASED_MS = 12_000;
+
+/** With nothing that fails: everybody reads everything, nodes answer as the tables are, what was sent arrives, and what was deleted is gone. */
+export async function satisfied({ scheduler, customers, database, nodes, look }: Rested): Promise<void> {
+  async function until(isDone: () => boolean): Promise<void> {
+    while (!isDone()) await scheduler.advance(STEP_MS);
+    await look();
+  }
+
+  await until(() => customers.underWay() === 0);
+  let isRead = false;
+  void customers.readAll().then(() => {
+    isRead = true;
+  });
+  await until(() => isRead);
+  await scheduler.advance(LEVEL_MS);
+  customers.level(scheduler.now());
+  for (let times = ASKED_TIMES; times > 0; times--) {
+    for (const node of nodes) node.isAsked();
+    await scheduler.advance(STEP_MS);
+  }
+  await look();
+  customers.level(null);
+  await within(DELIVERED_MS, () => {
+    const text = customers.missingDelivery();
+    if (text !== null) throw new InvariantError(text);
+  });
+  await within(ERASED_MS, () => {
+    for (const file of database.files()) customers.erasure.look('the database', file);
+  });
+  await look();
+
+  /** @throws what `check` throws until then */
+  async function within(ms: number, check: () => void): Promise<void> {
+    const began = scheduler.now();
+    for (;;) {
+      try {
+        check();
+        return;
+      } catch (error) {
+        if (scheduler.now() - began > ms) throw error;
+      }
+      await scheduler.advance(STEP_MS);
+    }
+  }
+}
