@@ -129,7 +129,8 @@ export function createDnsCheck(model: Model, { ahead }: DnsCheckOptions): DnsChe
   function* possibleAt({ key, token }: DnsAnswer, at: number, applied: Applied): Generator<Possible> {
     const of = <V>(register: Register<V>): readonly Write<V>[] => register.possible(at, at, applied);
     const known = token === null ? undefined : state.tokens.get(token);
-    for (const record of of(state.record(key))) {
+    // The log keeps the last payload of a record alone; deletions stay in it.
+    for (const record of state.record(key).possible(at, at, applied, true)) {
       for (const name of of(state.name(namespaceOf(key)))) {
         const space = name.value === null ? undefined : state.namespaces.get(name.value);
         if (space === undefined) {

@@ -8,6 +8,8 @@ export interface Pending {
   readonly from: number;
   /** What it may write. */
   readonly writes: readonly Effect[];
+  /** The first of this request was sent: what an answer tells may be as old. */
+  readonly since: number;
 }
 
 /**
@@ -41,7 +43,17 @@ export function createModel(): Model {
   const times: number[] = [0];
   /** Requests with an idempotency key: a repeat has the writes of the first. */
   const repeats = new Map<string, { readonly body: string; readonly pending: Pending }>();
+  /** Requests under way with these writes: a request, and what repeats it meanwhile. */
+  const underWay = new Map<readonly Effect[], number>();
   const now = (): number => times.length - 1;
+
+  /** @returns how many others with the same writes are under way */
+  function ended({ writes }: Pending): number {
+    const left = underWay.get(writes)! - 1;
+    if (left === 0) underWay.delete(writes);
+    else underWay.set(writes, left);
+    return left;
+  }
 
   function event(ms: number): number {
     times.push(Math.max(ms, times.at(-1)!));
@@ -66,8 +78,10 @@ export function createModel(): Model {
     sent(ms, request) {
       const from = event(ms);
       const repeated = repeatOf(request);
-      if (repeated !== null) return { request, from, writes: repeated.writes };
-      const pending = { request, from, writes: effectsOf(state, request, from) };
+      const writes = repeated?.writes ?? effectsOf(state, request, from);
+      underWay.set(writes, (underWay.get(writes) ?? 0) + 1);
+      const pending = { request, from, writes, since: repeated?.from ?? from };
+      if (repeated !== null) return pending;
       for (const { write } of pending.writes) write.by = request.account;
       const id = repeatId(request);
       if (id !== null && !repeats.has(id)) repeats.set(id, { body: JSON.stringify(request.body), pending });
@@ -75,7 +89,8 @@ export function createModel(): Model {
     },
     answered(ms, pending, { status, body }) {
       const at = event(ms);
-      if (status >= 500) return unknown(pending, at);
+      const others = ended(pending);
+      if (status >= 500) return others > 0 ? undefined : unknown(pending, at);
       if (isSuccess(status)) {
         for (const effect of pending.writes) {
           // It may have been seen already, and a repeat is told the same again.
@@ -90,12 +105,15 @@ export function createModel(): Model {
       const first = id === null ? undefined : repeats.get(id)?.pending;
       // A repeat that is refused says nothing of the first, of which the outcome may be unknown.
       if (first !== undefined && first !== pending && first.writes === pending.writes) return;
+      // What repeats it may do what was refused to it.
+      if (others > 0) return;
       if (first === pending) repeats.delete(id!);
       for (const { write } of pending.writes) if (!write.isCertain) write.isVoid = true;
     },
     lost(ms, pending, mayStill) {
       const at = event(ms);
-      if (!mayStill) unknown(pending, at);
+      const others = ended(pending);
+      if (!mayStill && others === 0) unknown(pending, at);
     },
     seen(key, data) {
       const known = state.byData.get(data);
@@ -129,7 +147,7 @@ export function createModel(): Model {
   }
 
   /** What an answer tells that no write was waiting for: what was made has an id from now on. */
-  function learn({ request, from }: Pending, body: RestAnswer['body'], at: number): void {
+  function learn({ request, since: from }: Pending, body: RestAnswer['body'], at: number): void {
     const { method, path } = request;
     if (method !== 'POST') return;
     if (path === '/webhooks') state.webhooks.made(request, body, from, at);

@@ -44,8 +44,10 @@ export interface Register<V> {
   /**
    * What may be there at some instant from `from` to `to`, both included.
    * @param applied writes that the reader has seen already: what came before them is not possible
+   * @param mayLack the reader goes through a log that has a value no more once another may have come after it: until that one it may
+   *   have what was there before both
    */
-  possible(from: number, to?: number, applied?: Applied): readonly Write<V>[];
+  possible(from: number, to?: number, applied?: Applied, mayLack?: boolean): readonly Write<V>[];
 }
 
 const NOTHING: Applied = new Set();
@@ -64,10 +66,16 @@ export function createRegister<V>(initial: V): Register<V> {
   return {
     writes,
     begin,
-    possible(from, to = from, applied = NOTHING) {
+    possible(from, to = from, applied = NOTHING, mayLack = false) {
+      const isLacked = (write: Write<V>): boolean =>
+        mayLack &&
+        write.value !== null &&
+        writes.some((later) => later !== write && !later.isVoid && !isAfter(write, later));
       const isReplaced = (write: Write<V>): boolean =>
         writes.some(
-          (other) => isAfter(other, write) && (applied.has(other) || (other.isCertain && other.to <= from)),
+          (other) =>
+            isAfter(other, write) &&
+            (applied.has(other) || (other.isCertain && other.to <= from && !isLacked(other))),
         );
       return writes.filter((write) => !write.isVoid && write.from <= to && !isReplaced(write));
     },
