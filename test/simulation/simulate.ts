@@ -148,6 +148,8 @@ async function sleep(world: World, ends: Map<string, () => void>, ms: number): P
   await scheduler.advance(ms);
   if (ms > 7_200_000) broker.purge(Number.POSITIVE_INFINITY);
   for (const name of [...ends.keys()]) if (name.startsWith('clock')) end(world, ends, name);
+  // On the embedded engine each start of a dispatcher ends the leases of all: what another one sends meanwhile is sent again.
+  world.customers.disturbed();
   for (const control of controls) if (!control.isRunning()) control.start();
   for (const node of nodes) if (!node.isRunning()) node.start();
   if (!world.rollsKeys) return;

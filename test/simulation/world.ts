@@ -46,7 +46,7 @@ export interface World {
   readonly codes: Map<string, string>;
   readonly trace: (text: string) => void;
   /** Every process that answers is compared with the log. @throws InvariantError */
-  look(): Promise<void>;
+  readonly look: () => Promise<void>;
   /** A node is about to be killed: what it counted last may be lost. */
   killed(node: SimulatedNode): void;
   /** All processes are killed; hours later they start. Only the end of it runs. */

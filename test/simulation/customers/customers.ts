@@ -22,11 +22,11 @@ import {
 export interface Customers {
   readonly all: readonly Customer[];
   /** Accounts are made. */
-  begin(): Promise<void>;
+  readonly begin: () => Promise<void>;
   /** One customer does one thing. It goes on by itself, beside others. */
-  act(): void;
+  readonly act: () => void;
   /** Everybody reads everything, with nothing else under way. */
-  readAll(): Promise<void>;
+  readonly readAll: () => Promise<void>;
   /** Everything that was begun has ended. */
   readonly underWay: number;
 }

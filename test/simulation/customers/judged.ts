@@ -29,8 +29,8 @@ export interface JudgedCustomers extends Pick<Customers, 'begin' | 'act' | 'read
   /** For those who ask nodes. */
   readonly names: Names;
   /** @throws ModelError */
-  observe(observation: Observation): void;
-  deliver(delivery: ArrivedDelivery): EndpointAnswer;
+  readonly observe: (observation: Observation) => void;
+  readonly deliver: (delivery: ArrivedDelivery) => EndpointAnswer;
   /** Something goes wrong, or has just ended: times between requests and their effects are not those of quiet days. */
   disturbed(): void;
   /** A backup of that time was put back. */

@@ -10,7 +10,7 @@ interface Rested {
   readonly database: Database;
   readonly nodes: readonly SimulatedNode[];
   /** @throws what was found to be wrong */
-  look(): Promise<void>;
+  readonly look: () => Promise<void>;
 }
 
 const STEP_MS = 250;

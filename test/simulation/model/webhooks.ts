@@ -13,11 +13,11 @@ export interface WebhooksCheck {
   /** An attempt has arrived at an endpoint. @throws ModelError */
   received(request: WebhookRequest): void;
   /** An event that an endpoint which always answered 2xx has not got yet; null: there is none. */
-  missing(): string | null;
+  readonly missing: () => string | null;
   /** A backup was put back: what was sent since may be sent again, under the same numbers. */
   restored(): void;
   /** An event with this payload may wait for an endpoint. @param data Base64 */
-  isOwed(account: string, data: string): boolean;
+  readonly isOwed: (account: string, data: string) => boolean;
 }
 
 export interface WebhooksCheckOptions {
