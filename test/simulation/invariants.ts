@@ -9,8 +9,8 @@ export class InvariantError extends Error {
 
 /** What one node has served so far. It outlives the node's processes and its disk. */
 export interface Witness {
-  /** Compares what the view serves now with the log. @throws InvariantError */
-  look(state: MemoryState): void;
+  /** Compares what the view serves now with the log. @param now the true time @throws InvariantError */
+  look(state: MemoryState, now: number): void;
 }
 
 /** The view as values by thing; as `History` has them. Without tokens that have ended by then: a view keeps them, tables do not. */
@@ -44,7 +44,7 @@ export function createWitness(name: string, truth: Truth): Witness {
   let served = new Map<string, number>();
 
   return {
-    look(state) {
+    look(state, now) {
       if (state.cursor === null || state.epoch === null) return;
       if (state.epoch !== epoch) {
         epoch = state.epoch;
@@ -56,7 +56,7 @@ export function createWitness(name: string, truth: Truth): Witness {
       const contents = contentsOf(state);
       for (const [id, since] of served) {
         if (contents.has(id)) continue;
-        if (!history.wasAway(id, since)) {
+        if (!history.wasAway(id, since) && !isEndedToken(id, history.last(id), now)) {
           throw new InvariantError(
             `${name} refuses an existing name: ${id} at ${state.cursor}, there since ${since}`,
           );
@@ -70,6 +70,11 @@ export function createWitness(name: string, truth: Truth): Witness {
       }
     },
   };
+}
+
+/** Tables do not give a token that has ended, and the log has no row about its end: a view built from them lacks it. */
+function isEndedToken(id: string, value: string | null, now: number): boolean {
+  return id.startsWith('token ') && value !== null && Number(value.replace('until ', '')) <= now;
 }
 
 function wrong(name: string, id: string, history: History, { cursor }: MemoryState, heard: number): string {

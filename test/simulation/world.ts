@@ -222,7 +222,7 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
       await truth.catchUp();
       for (const node of nodes) {
         const view = node.serving();
-        if (view !== null) witnesses.get(node.name)!.look(view.state);
+        if (view !== null) witnesses.get(node.name)!.look(view.state, scheduler.now());
       }
     },
     killed: (node) => usage.killed(node.name),
