@@ -11,7 +11,7 @@ import { SMALL_LIMITS } from './small-limits.ts';
 const SEEDS = 20;
 const NEW_SEEDS = 10;
 /** Continuous integration plants all (`test/ci/planted.ts`). */
-const PLANTED = ['clear-while-serving', 'usage-added-twice', 'append-without-sequence'];
+const PLANTED = ['usage-added-twice', 'append-without-sequence'];
 
 describe('the feed in a simulation', () => {
   it(`keeps every invariant for ${SEEDS} seeds`, async () => {
