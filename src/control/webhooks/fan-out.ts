@@ -11,6 +11,7 @@ import {
   droppedSince,
   eventNumbers,
   fanOutPosition,
+  hastenFirst,
   holdEnabled,
   insertDeliveries,
   lastChange,
@@ -119,6 +120,9 @@ interface Enqueued {
   readonly counted: readonly DroppedCount[];
 }
 
+/** Clocks of control processes that differ by less only make a first attempt this much later. Milliseconds. */
+const SKEW_MS = 1000;
+
 /** Enqueues as many changes of a span as fit and moves the cursor. Lock order: cursor, customer, webhook, delivery. */
 async function enqueue(tx: Tx, { after, until, owners }: LogSpan, rules: EnqueueRules): Promise<Enqueued> {
   const { clock, newId, limits, firstDelayMs, droppedCounts } = rules;
@@ -127,8 +131,11 @@ async function enqueue(tx: Tx, { after, until, owners }: LogSpan, rules: Enqueue
   if (cursor.seq > after) droppedCounts.clear();
   if (cursor.seq >= until) return { seq: cursor.seq, counts: NOTHING, dropped: new Map(), counted: [] };
   const from = Math.max(after, cursor.seq);
-  const at = Math.max(clock(), cursor.at);
-  const dueAt = at + firstDelayMs;
+  const now = clock();
+  const at = Math.max(now, cursor.at);
+  // A clock that was an hour ahead for a moment must not make all first attempts of an hour late.
+  const wasAhead = at - now > SKEW_MS;
+  const dueAt = (wasAhead ? now : at) + firstDelayMs;
   const numbers = await eventNumbers(tx, owners);
   const targets = await holdEnabled(tx, owners);
   const ids = targets.map(({ id }) => id);
@@ -144,7 +151,11 @@ async function enqueue(tx: Tx, { after, until, owners }: LogSpan, rules: Enqueue
   const batch = new DeliveryBatch({ at, dueAt, newId, limits, targets, waiting, numbers, droppedCapacity });
   const seq = await fillBatch(tx, batch, owners, from, until);
   await insertDeliveries(tx, batch.rows);
-  if (batch.due.size > 0) await setDueBy(tx, [...batch.due], dueAt);
+  if (batch.due.size > 0) {
+    // Those from before are due later by that clock, and are to be sent before these.
+    if (wasAhead) await hastenFirst(tx, [...batch.due], dueAt);
+    await setDueBy(tx, [...batch.due], dueAt);
+  }
   await saveEventNumbers(tx, batch.numbers);
   await moveCursor(tx, seq, at);
   return { seq, counts: batch.counts, dropped: batch.dropped, counted };

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { onEachEngine } from '../../../test/support/store/engines.ts';
 import * as world from '../../../test/support/store/fan-out-world.ts';
 import { putRecord, withStore } from '../../../test/support/store/fixtures.ts';
-import { findRows } from '../../../test/support/store/rows.ts';
+import { findRows, updateRows } from '../../../test/support/store/rows.ts';
 import { startFanOut } from '../../control/webhooks/fan-out.ts';
 import type { NewChange } from '../log/change-log.ts';
 import { eraseSuperseded } from '../log/change-log.ts';
@@ -67,6 +67,36 @@ onEachEngine((create) => {
             times.toSorted((a, b) => a - b),
           );
         }
+      },
+    );
+
+    scenario(
+      'what a clock that was ahead made due later is due with the next event, still in order; a retry waits as before',
+      async (store) => {
+        const home = await world.settlePaying(store, 'acme');
+        const hook = await world.addHook(store, home);
+        const hour = 3_600_000;
+        const tellAt = async (name: string, now: number): Promise<void> => {
+          await world.append(store, world.deletions(home, [name]));
+          await world.testFanout(store, { clock: () => now }).pass(false);
+        };
+        const dueTimes = async (): Promise<readonly (number | null)[]> =>
+          (await world.deliveriesOf(store, hook)).map((row) => row.next_attempt_at);
+        await tellAt('retried', hour);
+        await store.write((tx) =>
+          updateRows(tx, 'webhook_deliveries', { attempts: 1 }, { webhook_id: hook }),
+        );
+        await tellAt('a', hour);
+        // A second is the usual difference of two clocks: order by time of creation costs no statement then.
+        await tellAt('b', hour - 1_000);
+        assert.deepEqual(await dueTimes(), [hour, hour, hour]);
+        await tellAt('c', hour - 1_001);
+        assert.deepEqual(await dueTimes(), [hour, hour - 1_001, hour - 1_001, hour - 1_001]);
+        await tellAt('d', 2_000);
+        assert.deepEqual(await dueTimes(), [hour, 2_000, 2_000, 2_000, 2_000]);
+        const [row] = await findRows(store.read, 'webhooks', { where: { id: hook } });
+        assert.equal(row?.next_due_at, 2_000);
+        assert.ok((await world.deliveriesOf(store, hook)).every((each) => each.created_at === hour));
       },
     );
 

@@ -185,6 +185,17 @@ function valuesOf(row: WebhookDeliveriesTable) {
   ];
 }
 
+const HASTEN_FIRST = listStatement<{ ids: readonly string[]; at: number }>(
+  `update webhook_deliveries set next_attempt_at = :at
+  where webhook_id in (:ids) and status = 'pending' and attempts = 0 and next_attempt_at > :at`,
+  'text',
+);
+
+/** No first attempt of these webhooks, which the unit holds, is due after `at`. Touches `LIMITS.webhookPending` rows of each at most. */
+export async function hastenFirst(tx: Tx, ids: readonly string[], at: number): Promise<void> {
+  await HASTEN_FIRST.run(tx, { ids, at });
+}
+
 const SET_DUE_BY = listStatement<{ ids: readonly string[]; at: number }>(
   'update webhooks set next_due_at = :at where id in (:ids) and (next_due_at is null or next_due_at > :at)',
   'text',
