@@ -11,7 +11,7 @@ const KEY = 'kept.zebraspace.v1';
 const empty = (): Buffer => Buffer.alloc(0);
 const torn = (content: Buffer): Buffer => content.subarray(0, content.length >> 1);
 const wrong = (content: Buffer): Buffer =>
-  Buffer.from(content.map((octet, at) => (at % 7 === 3 ? octet ^ 0x55 : octet)));
+  Buffer.from(content.map((octet, at) => (at % 7 === 3 ? octet ^ 0x80 : octet)));
 
 /** What a start says when it ends; null: it serves. docs/OPERATIONS.md has the same table. */
 const CASES: readonly (readonly [file: string, damage: (content: Buffer) => Buffer, says: RegExp | null])[] =

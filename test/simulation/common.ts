@@ -58,31 +58,3 @@ export type EndpointAnswer =
   | { readonly afterMs: number; readonly status: number; readonly retryAfter?: string }
   | { readonly afterMs: number; readonly fault: 'connection_failed' | 'dns_failure' | 'tls_error' }
   | null;
-
-/** Something that goes wrong or ends, and may excuse what a customer or a resolver sees. */
-export interface Fault {
-  /** True time, milliseconds since the epoch. */
-  readonly at: number;
-  readonly what: FaultName;
-  /** The process or machine; null: all of them. */
-  readonly who: string | null;
-  readonly phase: 'begins' | 'ends';
-  /** Of `restored`. */
-  readonly backupAt?: number;
-}
-
-/**
- * `restored`: the database goes on from its backup of `backupAt`; what was acknowledged since is lost. `cut`: messages are lost, whether the
- * end knows it or not.
- */
-export type FaultName =
-  | 'killed'
-  | 'paused'
-  | 'clock'
-  | 'cut'
-  | 'network'
-  | 'broker'
-  | 'database'
-  | 'restored'
-  | 'disk'
-  | 'view_lost';

@@ -163,9 +163,8 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
           tokens.filter((token) => token.name === name).map(({ token }) => token),
         ),
     },
-    observe({ node, sentAt, answeredAt, claim, asked, answer, cachedMs }) {
-      // What a cache between gave is as old as it is.
-      if (answer === null || cachedMs > 0 || (asked.type !== 'TXT' && asked.type !== 'A')) return;
+    observe({ node, sentAt, answeredAt, claim, asked, answer }) {
+      if (answer === null || (asked.type !== 'TXT' && asked.type !== 'A')) return;
       model.event(answeredAt);
       counters.count('answer judged');
       const { clock, currentAt, isStale, epoch } = claim;
@@ -181,7 +180,6 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
         type: asked.type,
         rcode: answer.rcode,
         answers: answer.envelope === null ? [] : [{ text: answer.envelope, ttl: answer.ttl! }],
-        rest: '',
       });
     },
     deliver({ url, headers, body }) {

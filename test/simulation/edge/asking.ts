@@ -100,7 +100,7 @@ export function createAsking(options: AskingOptions): Asking {
     const told = (answer: DecodedAnswer | null): void => {
       const { worker } = question;
       const answeredAt = scheduler.now();
-      observe({ node, worker, sentAt, answeredAt, claim, asked, answer, cachedMs: 0 });
+      observe({ node, worker, sentAt, answeredAt, claim, asked, answer });
     };
     const reply = replyOf(process, question, asked.transport);
     if (reply instanceof Promise) {

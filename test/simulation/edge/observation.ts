@@ -49,8 +49,6 @@ export interface Observation {
   readonly asked: AskedName;
   /** Null: no answer came (killed, cut, or TC that nobody repeated over TCP). */
   readonly answer: DecodedAnswer | null;
-  /** From a cache behind the node, for this many milliseconds of true time; 0: from the node. */
-  readonly cachedMs: number;
 }
 
 export type Observe = (observation: Observation) => void;

@@ -67,7 +67,6 @@ export class Told {
       type: 'TXT',
       rcode: 'NOERROR',
       answers,
-      rest: 'EDE 18',
       ...more,
     });
   }

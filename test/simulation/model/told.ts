@@ -47,8 +47,6 @@ export interface DnsAnswer {
   readonly rcode: string;
   /** Of TXT records of the answer section: joined strings. */
   readonly answers: readonly { readonly text: string; readonly ttl: number }[];
-  /** All else that an asker sees of a refusal (extended error, sections, flags), as one text: equal for all. */
-  readonly rest: string;
 }
 
 export interface WebhookRequest {

@@ -330,35 +330,21 @@ export function createSimulatedDisk({ random, now, delay = () => 0 }: DiskOption
           else if (random() < 0.5) user!.after(ms, run());
           else user!.after(ms, () => run()());
         });
-      const alive = <Call extends (...args: never[]) => unknown>(call: Call): Call =>
-        ((...args: Parameters<Call>) => {
+      const alive: Wrap =
+        (call) =>
+        (...args) => {
           if (isDead()) throw new Error('a dead process has no disk');
           return call(...args);
-        }) as Call;
-      const async: Record<string, unknown> = {};
-      const now: Record<string, unknown> = {};
-      for (const [name, call] of Object.entries(calls) as [string, (...args: unknown[]) => unknown][]) {
-        now[name] = alive(call);
-        async[name] = (...args: unknown[]) => later(() => call(...args));
-      }
-      async.open = async (...args: Parameters<Files['open']>) => {
-        const file = await later(() => calls.open(...args));
-        return Object.fromEntries(
-          Object.entries(file).map(([name, call]: [string, (...args: never[]) => unknown]) => [
-            name,
-            (...parts: never[]) => later(() => call(...parts)),
-          ]),
-        );
-      };
-      now.open = (...args: Parameters<Files['open']>): OpenFile => {
-        const file = alive(calls.open)(...args);
-        return Object.fromEntries(
-          Object.entries(file).map(([name, call]: [string, (...args: never[]) => unknown]) => [
-            name,
-            alive(call),
-          ]),
-        ) as unknown as OpenFile;
-      };
+        };
+      const delayed: Wrap =
+        (call) =>
+        (...args) =>
+          later(() => call(...args));
+      const now = eachCall(calls, alive);
+      const async = eachCall(calls, delayed);
+      now.open = (...args) => eachCall(alive(calls.open as Call)(...args) as OpenFile, alive);
+      async.open = async (...args) =>
+        eachCall((await delayed(calls.open as Call)(...args)) as OpenFile, delayed);
       return { ...now, async, draftOf: (path: string) => `${path}.draft-${++drafts}` } as unknown as Files;
     },
     powerLoss() {
@@ -399,6 +385,14 @@ function resized(content: Buffer, length: number): Buffer {
   const next = Buffer.alloc(length);
   content.copy(next);
   return next;
+}
+
+type Call = (...args: unknown[]) => unknown;
+type Wrap = (call: Call) => Call;
+
+/** An object of the same functions, each as `wrap` makes it. */
+function eachCall(object: object, wrap: Wrap): Record<string, Call> {
+  return Object.fromEntries(Object.entries(object).map(([name, call]: [string, Call]) => [name, wrap(call)]));
 }
 
 function systemError(code: string, path: string): Error {
