@@ -1,7 +1,7 @@
 /** What a control process does over its store, whatever carries its requests and webhooks: the REST API, and the loops behind it. */
 
 import type { FastifyInstance } from 'fastify';
-import { randomFraction, realRandom } from '../../base/chance.ts';
+import { type Random, randomFraction, realRandom } from '../../base/chance.ts';
 import { every } from '../../base/lifecycle/loop.ts';
 import { backgroundTimers, type Timers } from '../../base/lifecycle/timers.ts';
 import { aesGcmEncryption, randomPool } from '../../base/seal.ts';
@@ -53,8 +53,7 @@ export interface ControlWorkOptions {
   readonly clock: Clock;
   /** Without them each part has those that suit it. */
   readonly timers?: Timers | undefined;
-  readonly random?: (octets: number) => Uint8Array;
-  readonly chance?: () => number;
+  readonly random?: Random;
   /** Sends webhooks. */
   readonly outbound: OutboundClient;
   /** Of notices to owners of webhooks; null: there is no mail. */
@@ -78,7 +77,7 @@ const KEEP_LOG_MS = 7 * 86_400_000;
 
 export function startControlWork(options: ControlWorkOptions): ControlWork {
   const { config, store, secret, clock, timers, metrics, onStoreFault, onRequestFailed } = options;
-  const { random = realRandom, chance = () => randomFraction(random) } = options;
+  const { random = realRandom } = options;
   const limiter = !config.restRate
     ? unlimited
     : store.engine === 'postgres'
@@ -139,7 +138,7 @@ export function startControlWork(options: ControlWorkOptions): ControlWork {
     runWebhookLoops({
       ...common,
       newId: deps.newId,
-      random: chance,
+      random: () => randomFraction(random),
       encryption,
       sendAttempt,
       schedule: config.webhookSchedule,

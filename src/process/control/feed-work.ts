@@ -1,5 +1,5 @@
 /** What a control process does for the nodes of a feed, whatever carries it: sends the log, keys and secrets, and answers what nodes ask. */
-import { realRandom } from '../../base/chance.ts';
+import { type Random, realRandom } from '../../base/chance.ts';
 import { databaseOf } from '../../base/ids.ts';
 import { closeAll } from '../../base/lifecycle/close.ts';
 import type { Timers } from '../../base/lifecycle/timers.ts';
@@ -70,7 +70,7 @@ export interface FeedWorkOptions {
   readonly clock: Clock;
   /** Without them each part has those that suit it. */
   readonly timers?: Timers | undefined;
-  readonly random?: (octets: number) => Uint8Array;
+  readonly random?: Random;
   readonly onRefused: NonNullable<ControlEnd['onRefused']>;
   readonly onExchangeFailed: (error: unknown) => void;
   readonly onEvent: (event: PublisherEvent, error?: unknown) => void;
