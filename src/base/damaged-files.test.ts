@@ -4,23 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { createSimulatedDisk } from '../../test/support/base/files/simulated-files.ts';
-import { secretsOf } from '../../test/support/feed/keys/secrets-world.ts';
+import { copyOn, secretsOf } from '../../test/support/feed/keys/secrets-world.ts';
 import { usageSpool } from '../dns/accounting/spool.ts';
 import { loadKeys } from '../dns/dnssec/key-files.ts';
-import { secretsCopy } from '../feed/keys/secrets.ts';
 import { loadSecret } from '../ops/config/data-dir.ts';
 import { readState, writeState } from '../view/lmdb/view-directory.ts';
 import { type Files, makeFolderSync, replaceFileSync, systemFiles } from './files.ts';
 
 const clock = (): number => 1_800_000_000_000;
-const copyOn = (files: Files) =>
-  secretsCopy({
-    path: '/data/node-secrets',
-    node: 'fra1',
-    key: Buffer.alloc(32, 5),
-    random: (octets) => Buffer.alloc(octets, 7),
-    files,
-  });
 
 interface KeptFile {
   readonly path: string;

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { hookedFiles, recordedFiles } from '../../test/support/base/files/hooked-files.ts';
 import { createSimulatedDisk, type SimulatedDisk } from '../../test/support/base/files/simulated-files.ts';
-import { secretsOf } from '../../test/support/feed/keys/secrets-world.ts';
+import { mulberry } from '../../test/support/feed/bus/feed-world.ts';
+import { copyOn, secretsOf } from '../../test/support/feed/keys/secrets-world.ts';
 import { usageSpool } from '../dns/accounting/spool.ts';
 import { loadKeys, updateKeys } from '../dns/dnssec/key-files.ts';
 import { type KeySet, keySetData } from '../dns/dnssec/key-set.ts';
-import { secretsCopy } from '../feed/keys/secrets.ts';
 import { diskFiles, sharedFile } from '../feed/snapshots/shared-files.ts';
 import { loadSecret } from '../ops/config/data-dir.ts';
 import { readState, writeState } from '../view/lmdb/view-directory.ts';
@@ -18,17 +18,6 @@ import {
   replaceFile,
   replaceFileSync,
 } from './files.ts';
-
-/** Numbers that the seed alone decides. */
-function mulberry(seed: number): () => number {
-  let a = seed;
-  return () => {
-    a = (a + 0x6d2b79f5) | 0;
-    let t = Math.imul(a ^ (a >>> 15), 1 | a);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
 
 /** A file that must be found after a loss of power. `write` gets 1, then 2. */
 interface DurableFile {
@@ -53,14 +42,6 @@ const whole = (text: string | null): string | null => {
   return text;
 };
 const NOW = 1_800_000_000_000;
-const copyOn = (files: Files) =>
-  secretsCopy({
-    path: '/data/node-secrets',
-    node: 'fra1',
-    key: Buffer.alloc(32, 5),
-    random: (octets) => Buffer.alloc(octets, 7),
-    files,
-  });
 
 const createdLater = (keys: KeySet): { keys: KeySet } => ({
   keys: { ...keys, keys: keys.keys.map((key) => ({ ...key, createdAt: NOW + 1 })) },

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { realRandom } from '../base/chance.ts';
+import { type Random, realRandom } from '../base/chance.ts';
 import { isOutOfSpace } from '../base/files.ts';
 import { type Backoff, backoffMs, createWaker } from '../base/lifecycle/loop.ts';
 import { createReportLimits } from '../base/lifecycle/report-limits.ts';
@@ -14,10 +14,7 @@ import { lockDataDir, type ServerLock } from '../store/sqlite/server-lock.ts';
 import type { Store } from '../store/store.ts';
 
 /** Encrypts signing secrets of webhooks under a key derived from the server's secret, used for nothing else. */
-export function webhookSecretEncryption(
-  secret: Secret,
-  random: (octets: number) => Uint8Array = realRandom,
-): SecretEncryption {
+export function webhookSecretEncryption(secret: Secret, random: Random = realRandom): SecretEncryption {
   return aesGcmEncryption(deriveKey(secret, 'webhook-signing-secret', 32), random);
 }
 

@@ -1,4 +1,5 @@
 /** The secrets of one node as JSON: in a message for it alone, and in the copy that it keeps on its disk. */
+import type { Random } from '../../base/chance.ts';
 import { type Files, readIfThere, replaceFileSync, systemFiles } from '../../base/files.ts';
 import { aesGcmEncryption } from '../../base/seal.ts';
 import type { NodeSecrets, PeriodSecret, ZoneSecret } from '../ports/node-keys.ts';
@@ -88,7 +89,7 @@ interface SecretsCopyOptions {
   readonly node: string;
   /** 32 octets that are used for nothing else, derived from the credentials of the node. */
   readonly key: Uint8Array;
-  readonly random: (octets: number) => Uint8Array;
+  readonly random: Random;
   readonly files?: Files;
 }
 

@@ -16,7 +16,9 @@
  *
  * All fields before a ciphertext are its associated data.
  */
+
 import { hash as digest, type KeyObject } from 'node:crypto';
+import type { Random } from '../../base/chance.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { NONCE_OCTETS } from '../../base/seal.ts';
 import { CONTROL_NAME } from '../ports/credentials.ts';
@@ -100,7 +102,7 @@ export interface Packed {
 /** What a message is made with. */
 export interface MessageSigning {
   readonly signer: FeedSigner;
-  readonly random: (octets: number) => Uint8Array;
+  readonly random: Random;
 }
 
 export type MessageBody =

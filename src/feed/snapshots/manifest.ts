@@ -11,6 +11,7 @@
  * | 1 + n, each | kind, epoch, layout, machine |
  */
 
+import type { Random } from '../../base/chance.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { NONCE_OCTETS } from '../../base/seal.ts';
 import { compress, decompress, field, fieldReader } from '../message/fields.ts';
@@ -166,12 +167,7 @@ function associated({ id, index }: PartPlace): Uint8Array {
   return Buffer.concat([CONTEXT, id, field.u32(index)]);
 }
 
-export function writePart(
-  plain: Uint8Array,
-  place: PartPlace,
-  key: FeedKey,
-  random: (octets: number) => Uint8Array,
-): Uint8Array {
+export function writePart(plain: Uint8Array, place: PartPlace, key: FeedKey, random: Random): Uint8Array {
   const nonce = random(NONCE_OCTETS);
   return Buffer.concat([nonce, encryptBody(key, nonce, associated(place), compress(plain))]);
 }

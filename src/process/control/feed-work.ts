@@ -208,7 +208,7 @@ interface ControlExchangeOptions {
   /** Null while another process publishes. */
   readonly publisher: () => PublisherReport | null;
   readonly onLeftOut: (answers: number) => void;
-  readonly random: (octets: number) => Uint8Array;
+  readonly random: Random;
   readonly timers?: Timers | undefined;
 }
 

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Files } from '../../../../src/base/files.ts';
 import { startSecretsService } from '../../../../src/feed/keys/control-keys.ts';
 import { openNodeSecrets } from '../../../../src/feed/keys/node-keys.ts';
 import { secretsCopy } from '../../../../src/feed/keys/secrets.ts';
@@ -27,6 +28,16 @@ export function secretsOf(mark: string, from = 0): NodeSecrets {
     tickets: [{ period: 9, secret: Buffer.alloc(48, 2) }],
   };
 }
+
+/** A node's copy of its secrets on a disk of its own. */
+export const copyOn = (files: Files) =>
+  secretsCopy({
+    path: '/data/node-secrets',
+    node: 'fra1',
+    key: Buffer.alloc(32, 5),
+    random: (octets) => Buffer.alloc(octets, 7),
+    files,
+  });
 
 export const markOf = ({ zones }: NodeSecrets): string => zones[0]!.mark;
 
