@@ -22,7 +22,6 @@ export interface StreamEnd {
 interface Waiting {
   readonly message: Uint8Array;
   readonly hash: Uint8Array;
-  readonly from: number;
   readonly to: number;
 }
 
@@ -68,13 +67,17 @@ export function createLine(
   let storedHash = end?.batch?.hash ?? NO_HASH;
   let tip = end?.batch?.to === after ? storedHash : NO_HASH;
   let version = 0;
+  /** The last `seq` that the stream has confirmed, or that it begins behind. */
+  let storedTo = after;
+  /** What an append was begun with: it may no longer wait when the stream confirms it. */
+  let offered: Waiting | null = null;
   /** Sent since the stream could not be written, and no longer kept. */
   let dropped = 0;
 
   function rewind(to: StreamEnd | null): void {
-    // Without a batch to go on from, from the first that the stream lacks.
-    const first = waiting[0];
-    after = to?.batch?.to ?? (first === undefined ? after : first.from - 1);
+    // Without a batch to go on from, from the first that the stream lacks, also when that is no longer kept.
+    after = to?.batch?.to ?? storedTo;
+    storedTo = after;
     storedSeq = to?.seq ?? 0;
     storedHash = to?.batch?.hash ?? NO_HASH;
     tip = storedHash;
@@ -110,17 +113,18 @@ export function createLine(
       const message = writeBatch(header, rows, secrets());
       after = rows.to;
       tip = messageHash(message);
-      if (isWhole) waiting.push({ message, hash: tip, from: rows.from, to: rows.to });
+      if (isWhole) waiting.push({ message, hash: tip, to: rows.to });
       else dropped++;
       return message;
     },
     next() {
-      const first = waiting[0];
-      return first === undefined ? null : { message: first.message, expectedLast: storedSeq };
+      offered = waiting[0] ?? null;
+      return offered === null ? null : { message: offered.message, expectedLast: storedSeq };
     },
     stored(message) {
       storedSeq++;
       storedHash = messageHash(message);
+      if (offered?.message === message) storedTo = offered.to;
       // No longer the first when too many waited meanwhile.
       if (waiting[0]?.message === message) waiting.shift();
     },
@@ -138,6 +142,7 @@ export function createLine(
       const last = waiting[seq - storedSeq - 1];
       if (last === undefined || Buffer.compare(last.hash, hash) !== 0) return 'other';
       storedHash = last.hash;
+      storedTo = last.to;
       waiting.splice(0, seq - storedSeq);
       storedSeq = seq;
       return 'goes-on';

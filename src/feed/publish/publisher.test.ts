@@ -199,6 +199,25 @@ describe('the publisher', () => {
   });
 
   scenario(
+    'the same when the stream has lost its messages by their age: it gets what it lacks',
+    async (world) => {
+      world.publish('a');
+      await world.timers.advance(100);
+      world.origin.write(NAMESPACE);
+      await world.timers.advance(100);
+      world.broker.streamFails = true;
+      for (let i = 0; i < 300; i++) {
+        world.origin.write(NAMESPACE);
+        await world.timers.advance(25);
+      }
+      world.broker.purge(1);
+      world.broker.streamFails = false;
+      await world.timers.advance(10_000);
+      assert.deepEqual(world.streamLine(), { from: 2, to: 301 });
+    },
+  );
+
+  scenario(
     'begins live while the stream cannot be read, and closes the stream when it can',
     async (world) => {
       world.publish('a');
