@@ -133,3 +133,40 @@ create table query_log_splits (
 ) strict;
 create index query_log_counts_age on query_log_counts (start) where span = 3600000;
 `;
+
+/**
+ * What `0009-transparency` adds: the transparency log of datasets. `log_tiles` has the roots of full tiles only; hashes of leaves are those of the
+ * entries. The row of `log_head` comes with `uqrp log init`.
+ */
+export const transparency = (engine: Db['engine']): string => `
+create table log_head (
+  id integer not null primary key,
+  size integer not null,
+  origin text not null,
+  holder text,
+  held_until integer not null
+) strict;
+create table log_entries (
+  idx integer not null primary key,
+  leaf blob not null,
+  hash blob not null,
+  kind text not null,
+  name text ${engine === 'postgres' ? 'collate "C"' : ''} not null,
+  version_id text,
+  proof text
+) strict;
+create index log_entries_name on log_entries (name, idx);
+create index log_entries_unproved on log_entries (idx) where kind = 'manifest' and proof is null;
+create table log_tiles (
+  level integer not null,
+  n integer not null,
+  hash blob not null,
+  constraint log_tiles_key primary key (level, n)
+) strict, without rowid;
+create table log_checkpoints (
+  size integer not null primary key,
+  root blob not null,
+  note text not null,
+  published integer
+) strict;
+`;

@@ -28,6 +28,7 @@ import type { FeedKeysTable, KeySetsTable } from '../../../src/store/server-keys
 import type { ServiceFactsTable } from '../../../src/store/service-facts.ts';
 import type { JwtKeysTable, SignInBrowsersTable, SignInCodesTable } from '../../../src/store/sign-in.ts';
 import type { Db, Tx } from '../../../src/store/store.ts';
+import type { LogCheckpoint, LogEntry, LogHead, TileRoot } from '../../../src/store/transparency.ts';
 import type { UsageBatchesTable, UsageDeletedHoursTable, UsageHoursTable } from '../../../src/store/usage.ts';
 import type { WebhookDeliveriesTable } from '../../../src/store/webhooks/deliveries.ts';
 import type { EventCountersTable, FeedCursorsTable } from '../../../src/store/webhooks/fan-out.ts';
@@ -72,6 +73,10 @@ interface Tables {
   dataset_parts: DatasetPartsTable;
   dataset_keys: KeyRow;
   feed_keys: FeedKeysTable;
+  log_head: LogHead;
+  log_entries: LogEntry & { readonly proof: string | null };
+  log_tiles: TileRoot;
+  log_checkpoints: LogCheckpoint;
 }
 
 type Table = keyof Tables;
