@@ -68,6 +68,10 @@ export type DatasetChange = {
       /** Unix second from which it attests no more, or null. */
       readonly end: number | null;
     }
+  /** The proof that the transparency log has a served version: a tlog-proof, which never changes. It goes with the version. */
+  | { readonly type: 'log.proof'; readonly versionId: string; readonly proof: string }
+  /** The newest checkpoint of the transparency log with its cosignatures: a signed note. It takes the place of the one before. */
+  | { readonly type: 'log.checkpoint'; readonly checkpoint: string }
 );
 
 export type ChangeBody = HostedChange | DatasetChange;

@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
   attestationKey,
+  checkpointed,
   facts,
   itemsAdded,
   keyAdded,
   manifestOf,
+  proved,
   published,
   versionIdOf,
   withdrawn,
@@ -46,6 +48,8 @@ function recorder(): { readonly target: ViewTarget; readonly calls: Call[] } {
     publish: record('publish'),
     withdraw: record('withdraw'),
     putKey: record('putKey'),
+    putProof: record('putProof'),
+    putCheckpoint: record('putCheckpoint'),
   };
   return { target, calls };
 }
@@ -87,6 +91,8 @@ const TABLE: readonly (readonly [change: ChangeBody, call: Call | null])[] = [
     keyAdded(1, 5),
     ['putKey', attestationKey(1).kid, { publicKey: attestationKey(1).publicKey, since: 5, end: null }],
   ],
+  [proved(versionIdOf(1), 'proof\n'), ['putProof', versionIdOf(1), 'proof\n']],
+  [checkpointed('note\n'), ['putCheckpoint', 'note\n']],
 ];
 
 describe('what a change does to a view', () => {

@@ -54,6 +54,12 @@ export function applyChange(target: ViewTarget, change: AppliedChange): void {
       target.putKey(kid, { publicKey: Buffer.from(publicKey, 'base64'), since, end });
       return;
     }
+    case 'log.proof':
+      target.putProof(change.versionId, change.proof);
+      return;
+    case 'log.checkpoint':
+      target.putCheckpoint(change.checkpoint);
+      return;
   }
 }
 

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
+  checkpointed,
   facts,
   itemsAdded,
   keyAdded,
   manifestOf,
+  proved,
   published,
   versionIdOf,
   withdrawn,
@@ -47,6 +49,8 @@ describe('freshness', () => {
     [published(versionIdOf(1), manifestOf('x', '1.0.0')), 1],
     [withdrawn(versionIdOf(1)), 1],
     [keyAdded(1, 5), 1],
+    [proved(versionIdOf(1), 'proof\n'), 1],
+    [checkpointed('note\n'), 1],
   ] as const) {
     it(`${change.type} moves the counter of the registry ${moves} times, and none of services`, () => {
       const freshness = createFreshness();

@@ -71,7 +71,7 @@ export function attachFreshness(buffer: SharedArrayBuffer): FreshnessCounters {
 }
 
 function stripeOf(change: ChangeBody): number {
-  if (change.type.startsWith('dataset.')) return counterOfKey(DATASETS_KEY);
+  if (/^(?:dataset|log)\./.test(change.type)) return counterOfKey(DATASETS_KEY);
   return 'key' in change ? counterOfKey(change.key) : counterOfNamespace(change.namespace);
 }
 

@@ -72,6 +72,16 @@ export interface DatasetView {
   identity(slug: string, item: string): readonly ItemFacts[];
   /** Public keys that a served manifest names, and the newest one; in the order of their ids. */
   keys(): readonly PublishedKey[];
+  /** The proof of a served version, chosen as by `manifest`, and which version that is; null when there is none. */
+  proof(slug: string, version: string | null): ProvenVersion | null;
+  /** The newest checkpoint of the transparency log; null: as far as this view knows there is no log. */
+  checkpoint(): string | null;
+}
+
+export interface ProvenVersion {
+  readonly version: string;
+  /** A tlog-proof. */
+  readonly proof: string;
 }
 
 /** What changes do to the datasets of a view. */
@@ -80,4 +90,7 @@ export interface DatasetTarget {
   publish(versionId: string, manifest: SignedManifest): void;
   withdraw(versionId: string): void;
   putKey(kid: string, key: PublishedKey): void;
+  /** Nothing for a version that is not served: it was retired before its proof was there. */
+  putProof(versionId: string, proof: string): void;
+  putCheckpoint(checkpoint: string): void;
 }

@@ -5,10 +5,12 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import fc from 'fast-check';
 import {
+  checkpointed,
   facts,
   itemsAdded,
   keyAdded,
   manifestOf,
+  proved,
   published,
   versionIdOf,
   withdrawn,
@@ -25,6 +27,7 @@ import {
   revoked,
   upserted,
 } from '../../test/support/view/view-changes.ts';
+import { LIMITS } from '../base/limits.ts';
 import type { ViewWriter } from '../feed/ports/view-writer.ts';
 import type { AppliedChange, ChangeBody } from '../protocol/change.ts';
 import { openLmdbReader } from './reader.ts';
@@ -70,7 +73,7 @@ function isOfOneLife(change: ChangeBody, gone: Set<string>): boolean {
 }
 
 async function rebuild(view: ViewWriter, changes: readonly ChangeBody[], cursor: number): Promise<void> {
-  const isUpsert = ({ type }: ChangeBody): boolean => /upserted|minted|items|published|key/.test(type);
+  const isUpsert = ({ type }: ChangeBody): boolean => /upserted|minted|items|published|key|^log/.test(type);
   const next = await view.rebuild();
   await next.load(changes.filter(isUpsert));
   await next.finish(
@@ -99,6 +102,7 @@ const ITEMS = ['a', 'a-1', 'b'];
 const MANIFESTS = SLUGS.flatMap((slug) =>
   ['1.2.0', '1.10.0', '0.9.9'].map((text, i) => manifestOf(slug, text, 1 + (i % 2))),
 );
+const note = fc.constantFrom('one\n', 'two — é\n', 'x'.repeat(LIMITS.logText));
 const version = fc.nat({ max: MANIFESTS.length - 1 });
 
 /** Near the end of a period: some of it is remembered in the next one. */
@@ -146,6 +150,8 @@ const change: fc.Arbitrary<AppliedChange> = fc.oneof(
   { weight: 3, arbitrary: version.map((n) => published(versionIdOf(n), MANIFESTS[n]!)) },
   { weight: 2, arbitrary: version.map((n) => withdrawn(versionIdOf(n))) },
   { weight: 1, arbitrary: fc.tuple(fc.constantFrom(1, 2), fc.nat({ max: 9 })).map((of) => keyAdded(...of)) },
+  { weight: 2, arbitrary: fc.tuple(version, note).map(([n, text]) => proved(versionIdOf(n), text)) },
+  { weight: 1, arbitrary: note.map(checkpointed) },
 );
 const step = fc.record({
   kind: fc.constantFrom('apply', 'apply', 'apply', 'rebuild'),
@@ -158,9 +164,11 @@ function contents(view: HostedView & { readonly datasets: DatasetView }): unknow
     keys: datasets
       .keys()
       .map((found) => ({ ...found, publicKey: Buffer.from(found.publicKey).toString('hex') })),
+    checkpoint: datasets.checkpoint(),
     datasets: SLUGS.map((slug) => [
       datasets.manifest(slug, null),
-      ...MANIFESTS.map(({ version: at }) => datasets.manifest(slug, at)),
+      datasets.proof(slug, null),
+      ...MANIFESTS.map(({ version: at }) => [datasets.manifest(slug, at), datasets.proof(slug, at)]),
       ...ITEMS.map((item) => datasets.identity(slug, item)),
     ]),
     namespaces: NAMES.map((at) => ({ ...view.namespace(at) })),

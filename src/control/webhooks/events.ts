@@ -91,6 +91,8 @@ export function eventOf(change: Change): CustomerEvent | null {
     case 'dataset.published':
     case 'dataset.withdrawn':
     case 'dataset.key':
+    case 'log.proof':
+    case 'log.checkpoint':
       return null;
   }
 }

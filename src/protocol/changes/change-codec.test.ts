@@ -27,7 +27,7 @@ function golden(version: number): Golden[] {
     });
 }
 
-const TYPES = 11;
+const TYPES = 13;
 /** Of releases before the codec. */
 const FIRST_TYPES = 7;
 
@@ -192,6 +192,31 @@ const REFUSED: readonly (readonly [string, EncodedChange, string])[] = [
     'publicKey',
   ],
   ['the id of another key', dataset('key', { ...key, kid: '0'.repeat(16) }), 'kid'],
+  ...(['proof', 'checkpoint'] as const).flatMap((field) => {
+    const of = (value: unknown) =>
+      row(
+        { owner: null, namespace: 'public', type: `log.${field}` },
+        { v: 1, versionId: VERSION_ID, [field]: value },
+      );
+    const octets = 'é'.repeat((LIMITS.logText + 1) / 2);
+    return [
+      [`no text of a ${field}`, of(undefined), field],
+      [`an empty ${field}`, of(''), field],
+      [`a ${field} above the limit`, of('a'.repeat(LIMITS.logText + 1)), field],
+      [`a ${field} above the limit in octets alone`, of(octets), field],
+      [`a ${field} that is no text of Unicode`, of('\ud800'), field],
+    ] as const;
+  }),
+  [
+    'a proof without the id of its version',
+    row({ owner: null, namespace: 'public', type: 'log.proof' }, { v: 1, proof: 'a' }),
+    'versionId',
+  ],
+  [
+    'a checkpoint of another namespace',
+    row({ owner: null, type: 'log.checkpoint' }, { v: 1, checkpoint: 'a' }),
+    'namespace',
+  ],
   ['no time of a key', dataset('key', { ...key, since: null }), 'since'],
   ['an end that is text', dataset('key', { ...key, end: '5' }), 'end'],
 ];

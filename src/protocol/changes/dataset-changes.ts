@@ -11,7 +11,7 @@ import { EARLIEST, isItemKey, LATEST } from '../datasets/query.ts';
 import { PUBLIC_KEY_OCTETS } from '../datasets/signed-text.ts';
 import { decodeBase64 } from '../encodings.ts';
 import { PUBLIC_NAMESPACE } from '../names/labels.ts';
-import { FieldFault, integer } from './change-fields.ts';
+import { FieldFault, integer, text } from './change-fields.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -23,6 +23,8 @@ const TYPES: ReadonlySet<string> = new Set<DatasetChange['type']>([
   'dataset.published',
   'dataset.withdrawn',
   'dataset.key',
+  'log.proof',
+  'log.checkpoint',
 ]);
 
 export function isDatasetType(type: string): type is DatasetChange['type'] {
@@ -46,6 +48,10 @@ export function datasetBody(change: DatasetChange): Body {
       const { kid, publicKey, since, end } = change;
       return { kid, publicKey, since, end };
     }
+    case 'log.proof':
+      return { versionId: change.versionId, proof: change.proof };
+    case 'log.checkpoint':
+      return { checkpoint: change.checkpoint };
   }
 }
 
@@ -64,12 +70,23 @@ export function readDatasetChange(type: DatasetChange['type'], body: Body): Data
       return { type, namespace, versionId: versionId(body) };
     case 'dataset.key':
       return { type, namespace, ...publishedKey(body) };
+    case 'log.proof':
+      return { type, namespace, versionId: versionId(body), proof: noteText('proof', body.proof) };
+    case 'log.checkpoint':
+      return { type, namespace, checkpoint: noteText('checkpoint', body.checkpoint) };
   }
 }
 
 function versionId({ versionId: id }: Body): string {
   if (typeof id !== 'string' || !UUID.test(id)) throw new FieldFault('versionId');
   return id;
+}
+
+/** Lines as a DNS answer carries them. Whoever verifies reads them; a view only hands them on. */
+function noteText(field: 'proof' | 'checkpoint', value: unknown): string {
+  const found = text(field, value, LIMITS.logText);
+  if (!found.isWellFormed() || Buffer.byteLength(found) > LIMITS.logText) throw new FieldFault(field);
+  return found;
 }
 
 function publishedKey({ kid, publicKey, since, end }: Body) {

@@ -34,6 +34,12 @@ export function withdrawnKey(id: Uint8Array): Bytes {
   return idKey(FIRST.datasetWithdrawn, id);
 }
 
+export function proofKey(id: Uint8Array): Bytes {
+  return idKey(FIRST.datasetProof, id);
+}
+
+export const CHECKPOINT_KEY: Bytes = Uint8Array.of(FIRST.datasetCheckpoint);
+
 export function itemKey(id: Uint8Array, item: string): Bytes {
   scratch[0] = FIRST.datasetItem;
   scratch.set(id, 1);

@@ -4,6 +4,7 @@ import { type Bytes, FIRST, type KeyRange, type Tree } from '../lmdb/tree.ts';
 import type { DatasetTarget, DatasetView } from '../view.ts';
 import {
   allOf,
+  CHECKPOINT_KEY,
   idAfterFirst,
   idOctets,
   itemKey,
@@ -12,6 +13,7 @@ import {
   manifestKey,
   manifestParts,
   manifestsOf,
+  proofKey,
   publicKeyKey,
   textAfterFirst,
   useKey,
@@ -38,7 +40,7 @@ const PRESENT = Buffer.from([1]);
 type Emit = (key: Bytes, value: Uint8Array) => void;
 
 /** Emits the entries of an upsert, without the entry of the latest version: `indexLatest` makes those. */
-export function datasetEntriesTo(emit: Emit): Pick<DatasetTarget, 'putItems' | 'publish' | 'putKey'> {
+export function datasetEntriesTo(emit: Emit): Omit<DatasetTarget, 'withdraw'> {
   return {
     putItems(versionId, items) {
       const id = idOctets(versionId);
@@ -52,6 +54,8 @@ export function datasetEntriesTo(emit: Emit): Pick<DatasetTarget, 'putItems' | '
       emit(useKey(attkid, id), PRESENT);
     },
     putKey: (kid, key) => emit(publicKeyKey(kid), encodePublicKey(key)),
+    putProof: (versionId, proof) => emit(proofKey(idOctets(versionId)), Buffer.from(proof)),
+    putCheckpoint: (checkpoint) => emit(CHECKPOINT_KEY, Buffer.from(checkpoint)),
   };
 }
 
@@ -63,6 +67,7 @@ export function datasetTarget(tree: Tree): DatasetTarget {
   const entries = datasetEntriesTo((key, value) => void tree.putSync(key, value));
   const withdraw = (id: Uint8Array): void => {
     tree.putSync(withdrawnKey(id), PRESENT);
+    tree.removeSync(proofKey(id));
     const named = tree.getBinaryFast(versionKey(id));
     if (named === undefined) return;
     const [slug, version] = decodeVersion(named);
@@ -86,6 +91,10 @@ export function datasetTarget(tree: Tree): DatasetTarget {
       putLatest(tree, slug, latestOf(tree, slug));
     },
     withdraw: (versionId) => withdraw(idOctets(versionId)),
+    putProof(versionId, proof) {
+      if (tree.getBinaryFast(versionKey(idOctets(versionId))) !== undefined)
+        entries.putProof(versionId, proof);
+    },
   };
 }
 
@@ -169,7 +178,25 @@ export function datasetReader(current: { readonly tree: Tree }): DatasetView {
       const newest = Math.max(...found.map(({ key }) => key.since));
       return found.filter(({ isUsed, key }) => isUsed || key.since === newest).map(({ key }) => key);
     },
+    proof(slug, version) {
+      const { tree } = current;
+      const asked = version ?? latestVersion(tree, slug);
+      const manifest = asked === null ? undefined : tree.getBinaryFast(manifestKey(slug, asked));
+      // The key has a copy of the id, made before the next read overwrites the buffer.
+      const bytes =
+        manifest === undefined ? undefined : tree.getBinaryFast(proofKey(manifest.subarray(0, ID_OCTETS)));
+      return bytes === undefined ? null : { version: asked!, proof: textOf(bytes) };
+    },
+    checkpoint() {
+      const bytes = current.tree.getBinaryFast(CHECKPOINT_KEY);
+      return bytes === undefined ? null : textOf(bytes);
+    },
   };
+}
+
+/** The buffer is longer than its value. */
+function textOf(bytes: Buffer): string {
+  return bytes.toString('utf8', 0, bytes.length);
 }
 
 function latestVersion(tree: Tree, slug: string): string | null {

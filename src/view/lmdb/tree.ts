@@ -263,6 +263,10 @@ export const FIRST = {
   expired: 0x87,
   /** Period, digest: the same in order of time. */
   expiredIn: 0x88,
+  /** Version id: the proof that the transparency log has it. */
+  datasetProof: 0x89,
+  /** Alone: the newest checkpoint of the transparency log. */
+  datasetCheckpoint: 0x8a,
   /** Filling of freed pages, see `wipe.ts`. */
   filling: 0xff,
 } as const;

@@ -89,7 +89,11 @@ export function createMemoryView(
     },
     rebuild: async () => {
       const staged = emptyState();
-      const loading = snapshotTarget(mapTarget(staged));
+      const loading = snapshotTarget({
+        ...mapTarget(staged),
+        // Pages of a snapshot have no order.
+        putProof: (versionId, proof) => void staged.datasets.proofs.set(versionId, proof),
+      });
       let isAdopted = false;
       return {
         adopt: async (file, has) => {

@@ -111,12 +111,19 @@ const manifest = fc.record(
 const versionId = fc.uuid();
 const ofPublic = <T extends object>(type: T) => ({ ...type, namespace: 'public' as const });
 
+const note = fc.oneof(
+  fc.constantFrom('a\n', 'a'.repeat(LIMITS.logText), `— ${'é'.repeat(LIMITS.logText / 2 - 2)}`),
+  fc.string({ minLength: 1, maxLength: 30 }).filter((text) => text.isWellFormed()),
+);
+
 const datasetBody = fc.oneof(
   fc
     .record({ versionId, items: fc.array(item, { minLength: 1, maxLength: 4 }) })
     .map((of) => ofPublic({ type: 'dataset.items' as const, ...of })),
   fc.record({ versionId, manifest }).map((of) => ofPublic({ type: 'dataset.published' as const, ...of })),
   versionId.map((of) => ofPublic({ type: 'dataset.withdrawn' as const, versionId: of })),
+  fc.record({ versionId, proof: note }).map((of) => ofPublic({ type: 'log.proof' as const, ...of })),
+  note.map((checkpoint) => ofPublic({ type: 'log.checkpoint' as const, checkpoint })),
   fc
     .record({
       publicKey: fc.uint8Array({ minLength: 32, maxLength: 32 }),

@@ -30,6 +30,14 @@ export function withdrawn(versionId: string): DatasetChange {
   return { type: 'dataset.withdrawn', namespace, versionId };
 }
 
+export function proved(versionId: string, proof: string): DatasetChange {
+  return { type: 'log.proof', namespace, versionId, proof };
+}
+
+export function checkpointed(checkpoint: string): DatasetChange {
+  return { type: 'log.checkpoint', namespace, checkpoint };
+}
+
 /** An attestation key by a number. */
 export function attestationKey(n: number) {
   const seed = n.toString(16).padStart(64, '0');

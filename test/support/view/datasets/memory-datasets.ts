@@ -10,10 +10,20 @@ export interface DatasetState {
   readonly manifests: Map<string, SignedManifest>;
   /** By version id, then by item. */
   readonly items: Map<string, Map<string, readonly ItemFacts[]>>;
+  /** By version id. */
+  readonly proofs: Map<string, string>;
+  /** None, or one under an empty name. */
+  readonly checkpoint: Map<string, string>;
 }
 
 export function emptyDatasets(): DatasetState {
-  return { keys: new Map(), manifests: new Map(), items: new Map() };
+  return {
+    keys: new Map(),
+    manifests: new Map(),
+    items: new Map(),
+    proofs: new Map(),
+    checkpoint: new Map(),
+  };
 }
 
 export function memoryDatasets(state: DatasetState): DatasetView {
@@ -21,11 +31,16 @@ export function memoryDatasets(state: DatasetState): DatasetView {
     [...state.manifests]
       .filter(([, manifest]) => manifest.slug === slug)
       .sort(([, a], [, b]) => compareVersions(b.version, a.version));
+  const find = (slug: string, version: string | null) =>
+    served(slug).find(([, manifest]) => version === null || manifest.version === version);
   return {
-    manifest(slug, version) {
-      const found = served(slug).find(([, manifest]) => version === null || manifest.version === version);
-      return found?.[1] ?? null;
+    manifest: (slug, version) => find(slug, version)?.[1] ?? null,
+    proof(slug, version) {
+      const [id, manifest] = find(slug, version) ?? [];
+      const proof = state.proofs.get(id ?? '');
+      return manifest === undefined || proof === undefined ? null : { version: manifest.version, proof };
     },
+    checkpoint: () => state.checkpoint.get('') ?? null,
     identity: (slug, item) => state.items.get(served(slug)[0]?.[0] ?? '')?.get(item) ?? [],
     keys() {
       const newest = Math.max(...[...state.keys.values()].map(({ since }) => since));
@@ -47,23 +62,30 @@ export function datasetMaps(state: DatasetState): DatasetTarget {
     },
     publish(versionId, manifest) {
       for (const [id, { slug, version }] of state.manifests) {
-        if (slug === manifest.slug && version === manifest.version) state.manifests.delete(id);
+        if (slug !== manifest.slug || version !== manifest.version || id === versionId) continue;
+        state.manifests.delete(id);
+        state.proofs.delete(id);
       }
       state.manifests.set(versionId, manifest);
     },
     withdraw(versionId) {
       state.manifests.delete(versionId);
+      state.proofs.delete(versionId);
       state.items.delete(versionId);
     },
     putKey(kid, key) {
       if (attestationKeyId(key.publicKey) !== kid) throw new Error('the id of another key');
       state.keys.set(kid, key);
     },
+    putProof(versionId, proof) {
+      if (state.manifests.has(versionId)) state.proofs.set(versionId, proof);
+    },
+    putCheckpoint: (checkpoint) => void state.checkpoint.set('', checkpoint),
   };
 }
 
 export function replaceDatasets(state: DatasetState, by: DatasetState): void {
-  for (const name of ['keys', 'manifests', 'items'] as const) {
+  for (const name of ['keys', 'manifests', 'items', 'proofs', 'checkpoint'] as const) {
     const map = state[name] as Map<string, unknown>;
     map.clear();
     for (const [key, value] of by[name]) map.set(key, value);

@@ -6,10 +6,12 @@ import { upserted } from '../view-changes.ts';
 import type { ViewFixture } from '../view-suite.ts';
 import {
   attestationKey,
+  checkpointed,
   facts,
   itemsAdded,
   keyAdded,
   manifestOf,
+  proved,
   published,
   versionIdOf,
   withdrawn,
@@ -126,6 +128,37 @@ export function describeDatasets(name: string, open: () => Promise<ViewFixture>)
       assert.deepEqual(kids(), [3]);
     });
 
+    it('has the proof of a served version, from its change on until the version is withdrawn', async () => {
+      const { datasets } = fixture.reader;
+      const proofOf = (version: string | null) => datasets.proof('x', version);
+      await apply(proved(FIRST, 'too early\n'), published(FIRST, manifestOf('x', '1.9.0')));
+      assert.equal(proofOf(null), null);
+      await apply(proved(FIRST, 'one — é\n'), published(SECOND, manifestOf('x', '1.10.0')));
+      assert.deepEqual(proofOf('1.9.0'), { version: '1.9.0', proof: 'one — é\n' });
+      assert.equal(proofOf('1.10.0'), null);
+      // Of the latest version alone: an older one does not stand in for it.
+      assert.equal(proofOf(null), null);
+      await apply(proved(SECOND, 'two\n'));
+      assert.deepEqual(proofOf(null), { version: '1.10.0', proof: 'two\n' });
+      await apply(withdrawn(SECOND), proved(SECOND, 'too late\n'));
+      assert.equal(proofOf('1.10.0'), null);
+      assert.deepEqual(proofOf(null), { version: '1.9.0', proof: 'one — é\n' });
+      await apply(published(THIRD, manifestOf('x', '1.9.0')));
+      assert.equal(proofOf('1.9.0'), null);
+      assert.equal(datasets.proof('y', null), null);
+    });
+
+    it('has the checkpoint of the last change', async () => {
+      assert.equal(fixture.reader.datasets.checkpoint(), null);
+      await apply(checkpointed('old\n'), checkpointed('x'.repeat(LIMITS.logText)));
+      assert.equal(fixture.reader.datasets.checkpoint(), 'x'.repeat(LIMITS.logText));
+      await apply(checkpointed('new\n'), withdrawn(FIRST));
+      fixture = await fixture.reopen();
+      assert.equal(fixture.reader.datasets.checkpoint(), 'new\n');
+      await rebuild([]);
+      assert.equal(fixture.reader.datasets.checkpoint(), null);
+    });
+
     it('is the same after it was built from a snapshot, with what the log says after it', async () => {
       await apply(itemsAdded(THIRD, item('a', 'gone')), published(THIRD, manifestOf('gone', '1.0.0')));
       await rebuild(
@@ -136,9 +169,17 @@ export function describeDatasets(name: string, open: () => Promise<ViewFixture>)
           published(SECOND, manifestOf('x', '1.10.0')),
           published(FIRST, manifestOf('x', '1.9.0')),
           itemsAdded(versionIdOf(4), item('a', 'three')),
+          checkpointed('old\n'),
+          proved(SECOND, 'two\n'),
+          proved(FIRST, 'one\n'),
           upserted('a.res.ns.v1'),
         ],
-        [itemsAdded(versionIdOf(4), item('b', 'three')), published(versionIdOf(4), manifestOf('y', '1.0.0'))],
+        [
+          itemsAdded(versionIdOf(4), item('b', 'three')),
+          published(versionIdOf(4), manifestOf('y', '1.0.0')),
+          proved(versionIdOf(4), 'three\n'),
+          checkpointed('new\n'),
+        ],
       );
       assert.equal(latest('gone'), null);
       assert.equal(latest('x'), '1.10.0');
@@ -146,9 +187,13 @@ export function describeDatasets(name: string, open: () => Promise<ViewFixture>)
       assert.equal(brand('y', 'a'), 'three');
       assert.equal(brand('y', 'b'), 'three');
       assert.deepEqual(kids(), [1]);
+      const proofs = ['x', 'y'].map((slug) => fixture.reader.datasets.proof(slug, null)?.proof);
+      assert.deepEqual(proofs, ['two\n', 'three\n']);
+      assert.equal(fixture.reader.datasets.checkpoint(), 'new\n');
       assert.notEqual(fixture.reader.record('a.res.ns.v1'), null);
       await apply(withdrawn(SECOND));
       assert.equal(brand('x', 'a'), 'one');
+      assert.equal(fixture.reader.datasets.proof('x', null)?.proof, 'one\n');
     });
 
     it('outlives the process', async () => {
