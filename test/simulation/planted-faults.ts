@@ -80,6 +80,20 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     to: 'until: maxTtl === 0 ? FOREVER : Math.min(expiresAt, expiresAt - ttl * 1000 + 1) }',
     finds: ANSWERS,
   },
+  'token-without-end': {
+    why: 'an answer for a token is served from a cache after the end of the token',
+    file: 'src/dns/query/resolve.ts',
+    from: 'until: Math.min(outcome.until, until)',
+    to: 'until: outcome.until',
+    finds: ANSWERS,
+  },
+  'token-expiry-not-checked': {
+    why: 'a token opens its namespace for ever',
+    file: 'src/dns/query/resolve.ts',
+    from: '    token.expiresAt > now;',
+    to: '    token.expiresAt > 0;',
+    finds: ANSWERS,
+  },
   'token-of-another-namespace': {
     why: 'a token opens namespaces of other customers',
     file: 'src/dns/query/resolve.ts',

@@ -24,6 +24,8 @@ const REST_MS = 4_000;
 /** And usage has arrived. */
 const USAGE_MS = 40_000;
 const LOOK_MS = 250;
+/** One seed in so many sleeps once, after so many steps, until a token is about to end. */
+const ENDING = { every: 5, at: 2, step: 9 } as const;
 /** Where keys are rolled: everything sleeps after so many steps, and is watched for so long afterwards. */
 const ROLLING_STEPS = 5;
 const ROLLING_SECONDS = 90;
@@ -82,6 +84,7 @@ async function storm(
     isLate ||= ends.has(LATE);
     if (random.chance(0.2)) heal(world, ends);
     await scheduler.advance(ms);
+    if (seed % ENDING.every === ENDING.at && step === ENDING.step) world.pauseUntilTokenEnds();
     if (world.rollsKeys && step % ROLLING_STEPS === ROLLING_STEPS - 1) world.pauseHours();
     // Control prunes its log after days: the history reads it before.
     if (world.rollsKeys) await world.look();

@@ -51,6 +51,8 @@ export interface World {
   killed(node: SimulatedNode): void;
   /** All processes are killed; hours later they start. Only the end of it runs. */
   pauseHours(): void;
+  /** The same until a token is about to end: they are minted for days. */
+  pauseUntilTokenEnds(): void;
   /** Hours that have passed with everything dead. */
   takePause(): number;
   /** The keys of the zone are rolled. */
@@ -78,6 +80,8 @@ const SIGNATURES_CHECKED = 0.3;
 const WHOLE = 25;
 /** The control process that makes snapshots. */
 const SNAPSHOTS = 'a';
+/** Shorter than answers are kept for those who repeat a request. */
+const KEPT_MS = 23 * 3_600_000;
 /** Noon of a day: no seed depends on the real time. */
 const START = Date.UTC(2030, 0, 1, 12);
 const NODES = ['n1', 'n2', 'n3'];
@@ -233,11 +237,18 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
       if (hours > LIMITS.usageSpoolDays * 24) usage.excuse();
       pause = Math.floor(hours * 3_600_000) - random.between(0, rollsKeys ? 60_000 : 1_000_000);
     },
+    pauseUntilTokenEnds() {
+      const end = customers.tokenEnd(scheduler.now());
+      if (end === null) return;
+      killAll();
+      pause = Math.max(0, end - random.between(1_000, 5_000) - scheduler.now());
+    },
     takePause() {
       // Also what another harm that ended has started since: for hours it would send heartbeats that nobody hears.
       if (pause > 0) killAll();
       const ms = pause;
       pause = 0;
+      if (ms > KEPT_MS) customers.dayPasses();
       return ms;
     },
     checkStream() {

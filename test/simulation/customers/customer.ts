@@ -17,6 +17,7 @@ export interface Customer {
     readonly namespaceId: string;
     readonly token: string;
     readonly name: string;
+    readonly expiresAt: number;
   }[];
   /** Ids. */
   readonly webhooks: Set<string>;

@@ -29,6 +29,10 @@ export interface Customers {
   readonly readAll: () => Promise<void>;
   /** Everything that was begun has ended. */
   readonly underWay: number;
+  /** When the first of the tokens that are left ends; null: there is none. */
+  tokenEnd(now: number): number | null;
+  /** A day passes: answers to what had an idempotency key are not kept for longer. */
+  dayPasses(): void;
 }
 
 export interface CustomersOptions {
@@ -206,7 +210,8 @@ export function createCustomers(options: CustomersOptions): Customers {
         }
         const answer = await send(customer, 'POST', path, body, { headers, ...by });
         if (answer === null) return;
-        customer.tokens.push({ id: answer.body.id, namespaceId: id, token: answer.body.token, name });
+        const { id: tokenId, token, expires_at: expiresAt } = answer.body;
+        customer.tokens.push({ id: tokenId, namespaceId: id, token, name, expiresAt: Date.parse(expiresAt) });
       },
     ],
     revoke: [
@@ -382,6 +387,14 @@ export function createCustomers(options: CustomersOptions): Customers {
     },
     async begin() {
       for (const customer of all) await run(actions.createNamespace![1], customer);
+    },
+    tokenEnd(now) {
+      const ends = all.flatMap(({ tokens }) => tokens.map(({ expiresAt }) => expiresAt));
+      const left = ends.filter((end) => end > now);
+      return left.length === 0 ? null : Math.min(...left);
+    },
+    dayPasses() {
+      for (const { repeatable } of all) repeatable.length = 0;
     },
     act() {
       void run(pickAction(), random.pick(all));

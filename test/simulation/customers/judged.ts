@@ -21,7 +21,8 @@ import { KEYS, NAMES } from './customer.ts';
 import { type Customers, createCustomers } from './customers.ts';
 
 /** Customers with all that they have, and what the model says of what they and everybody else see. */
-export interface JudgedCustomers extends Pick<Customers, 'begin' | 'act' | 'readAll'> {
+export interface JudgedCustomers
+  extends Pick<Customers, 'begin' | 'act' | 'readAll' | 'tokenEnd' | 'dayPasses'> {
   /** From here on what they do depends on the seed and this step alone. */
   enter(step: number): void;
   /** Requests that wait for an answer. */
@@ -153,6 +154,8 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
     begin: customers.begin,
     act: customers.act,
     readAll: customers.readAll,
+    tokenEnd: customers.tokenEnd,
+    dayPasses: customers.dayPasses,
     enter: (step) => random.enter(step),
     underWay: () => customers.underWay,
     names: {
