@@ -9,4 +9,7 @@ export const QUERY_TOKEN_PREFIX = `${BRAND}q`;
 /** First field of a manifest and of a key, and first line of the text that is signed. */
 export const ATTESTATION_VERSION = `${BRAND}-attest.v1`;
 
+/** First field of answers and leaves of the transparency index. */
+export const TINDEX_VERSION = `${BRAND}-tindex.v1`;
+
 export const IDENTITY_VERSION = `${BRAND}-id.v1`;

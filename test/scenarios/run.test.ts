@@ -76,7 +76,7 @@ const COMMANDS: Readonly<Record<string, (play: Play, words: readonly string[]) =
     const dnssec = on.get('dnssec');
     play.node = new TestNode({
       ...(dnssec === 'full' || dnssec === 'split' ? { dnssec } : {}),
-      ...(on.get('datasets') === 'on' ? { datasets: { asOf: on.get('asof') === 'on' } } : {}),
+      ...(on.get('datasets') === 'on' ? { datasets: { asOf: on.get('asof') === 'on', log: true } } : {}),
       sync: on.get('sync') !== 'off',
       demo: on.get('demo') === 'on',
       services: on.get('services') === 'on' ? scenarioServices({ btc: on.get('btc') === 'on' }) : [],

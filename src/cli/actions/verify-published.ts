@@ -46,7 +46,7 @@ export function readManifestName(name: string): Asked {
   if (operation !== 'manifest' || !rest.join('.').startsWith('datasets.public.v1.')) {
     throw new UsageError('--verify takes the name of a manifest: manifest.SLUG.datasets.public.v1');
   }
-  const query = parseDatasetQuery('manifest', [label], { asOf: false });
+  const query = parseDatasetQuery('manifest', [label], { asOf: false, log: false });
   if (query.kind === 'manifest') {
     const { slug, version } = query;
     return { name, keysName: [operation, KEYS_SLUG, ...rest].join('.'), slug, version };

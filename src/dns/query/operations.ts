@@ -1,9 +1,11 @@
 /** The table operation -> handler. Checks, answers, NSEC and `GET /schema` share it, so that they cannot disagree. */
 
+import { LIMITS } from '../../base/limits.ts';
 import { keyTxt } from '../../protocol/datasets/attestation.ts';
 import { identityTxt, SETTLED_MS, type Selection, selectWindow } from '../../protocol/datasets/item.ts';
+import { checkpointTxt, proofTxt } from '../../protocol/datasets/log-txt.ts';
 import { manifestTxt } from '../../protocol/datasets/manifest.ts';
-import { type DatasetQuery, parseDatasetQuery } from '../../protocol/datasets/query.ts';
+import { type DatasetQuery, mayNameLog, parseDatasetQuery } from '../../protocol/datasets/query.ts';
 import { DATASETS_RESOURCE, PUBLIC_NAMESPACE, PUBLIC_VERSION } from '../../protocol/names/labels.ts';
 import { OPERATIONS, type Query, type QueryOperation } from '../../protocol/names/query-name.ts';
 import type { EnvelopeErrorCode } from '../../protocol/query/envelope.ts';
@@ -156,10 +158,14 @@ export interface PublicService {
 export interface DatasetSettings {
   /** Whether identity queries may name an instant. */
   readonly asOf: boolean;
+  /** Whether names of the transparency log are answered. There is one when the view has its checkpoint. */
+  readonly log: boolean;
 }
 
-/** Seconds, of manifests and public keys. */
+/** Seconds, of manifests, public keys, and proofs, which never change. */
 const MANIFEST_TTL = 3600;
+/** Seconds. */
+const CHECKPOINT_TTL = 60;
 
 /** The dataset registry as a service of `public.v1`; denial follows from the same outcome. It has no schema: `info.datasets` is refused. */
 export function datasetService(view: DatasetView, settings: DatasetSettings): PublicService {
@@ -168,7 +174,9 @@ export function datasetService(view: DatasetView, settings: DatasetSettings): Pu
     info: () => REFUSED,
     answer({ operation, params }, now) {
       if (operation !== 'manifest' && operation !== 'identity') return REFUSED;
-      return answerOf(parseDatasetQuery(operation, params, settings), view, now);
+      // Read for these names alone: to every other one the log changes nothing.
+      const log = settings.log && mayNameLog(operation, params) && view.checkpoint() !== null;
+      return answerOf(parseDatasetQuery(operation, params, { asOf: settings.asOf, log }), view, now);
     },
   };
 }
@@ -183,6 +191,15 @@ function answerOf(asked: DatasetQuery, view: DatasetView, now: number): Outcome 
     }
     case 'keys':
       return lasting(view.keys().map(keyTxt));
+    case 'proof': {
+      const { slug, version } = asked;
+      const found = view.proof(slug, version);
+      return found === null ? MISSING : fitting(proofTxt({ slug, ...found }), MANIFEST_TTL);
+    }
+    case 'checkpoint': {
+      const checkpoint = view.checkpoint();
+      return checkpoint === null ? MISSING : fitting(checkpointTxt(checkpoint), CHECKPOINT_TTL);
+    }
     case 'identity': {
       const { slug, item, asOf } = asked;
       const selection = selectWindow(view.identity(slug, item), asOf, now);
@@ -198,6 +215,12 @@ function lasting(texts: readonly string[]): Outcome {
   const [text, ...more] = texts.map((each) => Buffer.from(each));
   if (text === undefined) return MISSING;
   return { kind: 'answer', text, more, ttl: MANIFEST_TTL, until: FOREVER };
+}
+
+/** Control cuts what it sends to nodes. A text that is still too long for DNS is one that DNS does not have. */
+function fitting(text: string, ttl: number): Outcome {
+  const octets = Buffer.from(text);
+  return octets.length > LIMITS.txtValue ? MISSING : { kind: 'answer', text: octets, ttl, until: FOREVER };
 }
 
 /** The millisecond at which time alone may select another window. */

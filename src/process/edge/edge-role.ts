@@ -156,7 +156,7 @@ async function open(options: EdgeRoleOptions, opened: Opened): Promise<Omit<Edge
       sync: config.sync,
       demo: config.demo,
       btc: config.btc,
-      datasets: config.datasets ? { asOf: config.datasetsAsOf } : null,
+      datasets: config.datasets ? { asOf: config.datasetsAsOf, log: true } : null,
       geoip: geoip.first,
       places: loadPlaces(),
       viewPath,

@@ -13,8 +13,9 @@ import {
   slugFault,
 } from './query.ts';
 
-const ON = { asOf: true };
-const OFF = { asOf: false };
+const ON = { asOf: true, log: false };
+const OFF = { asOf: false, log: false };
+const LOG = { asOf: true, log: true };
 const S40 = 'a'.repeat(40);
 
 function manifest(label: string): DatasetQuery {
@@ -140,6 +141,48 @@ describe('identity queries', () => {
   });
 });
 
+describe('queries of the transparency log', () => {
+  const ask = (...params: string[]) => parseDatasetQuery('manifest', params, LOG);
+
+  it('name the proof of a version, of the latest one, or the checkpoint', () => {
+    assert.deepEqual(ask('gtin-demo', 'log'), { kind: 'proof', slug: 'gtin-demo', version: null });
+    assert.deepEqual(ask('x-v-1d20d3', 'log'), { kind: 'proof', slug: 'x', version: '1.20.3' });
+    assert.deepEqual(ask('log'), { kind: 'checkpoint' });
+    // Names of which nothing is served: NODATA, and not malformed.
+    assert.deepEqual(ask('keys', 'log'), { kind: 'proof', slug: 'keys', version: null });
+    assert.deepEqual(ask('log', 'log'), { kind: 'proof', slug: 'log', version: null });
+  });
+
+  it('have the causes of manifests, and no other label and no third one', () => {
+    for (const [params, cause] of [
+      [[`${S40}-v-1d0d0`, 'log'], 'well-formed'],
+      [[`${S40}a`, 'log'], 'label'],
+      [['a-k-5', 'log'], 'label'],
+      [['a-v-1d0', 'log'], 'version'],
+      [['a'.repeat(64), 'log'], 'label'],
+      [['log', 'a'], 'label'],
+      [['a', 'logs'], 'label'],
+      [['a', 'log', 'log'], 'label'],
+      [['a', 'b', 'log'], 'label'],
+      [[], 'parameter'],
+    ] as const) {
+      assert.equal(causeOf(ask(...params)), cause, params.join('.'));
+    }
+  });
+
+  it('change no other question, and without a log no question at all', () => {
+    for (const label of ['a', 'a-v-1d0d0', 'keys', 'log-v-1d0d0', 'a-v-1', 'logs']) {
+      assert.deepEqual(ask(label), parseDatasetQuery('manifest', [label], ON), label);
+    }
+    for (const params of [['log'], ['a-k-b', 'log'], ['log-k-b']]) {
+      assert.deepEqual(parseDatasetQuery('identity', params, LOG), parseDatasetQuery('identity', params, ON));
+    }
+    assert.deepEqual(manifest('log'), { kind: 'manifest', slug: 'log', version: null });
+    assert.equal(causeOf(parseDatasetQuery('manifest', ['a', 'log'], ON)), 'label');
+    assert.equal(causeOf(parseDatasetQuery('manifest', ['a-v-1', 'log'], ON)), 'label');
+  });
+});
+
 describe('dataset queries', () => {
   it('have exactly one params label of at most 63 octets', () => {
     for (const operation of ['manifest', 'identity'] as const) {
@@ -158,8 +201,9 @@ describe('dataset queries', () => {
         fc.constantFrom('manifest', 'identity'),
         fc.array(label),
         fc.boolean(),
-        (operation, all, asOf) => {
-          const query = parseDatasetQuery(operation, all, { asOf });
+        fc.boolean(),
+        (operation, all, asOf, log) => {
+          const query = parseDatasetQuery(operation, all, { asOf, log });
           assert.ok(query.kind !== 'malformed' || query.cause in MALFORMED_TEXTS);
         },
       ),

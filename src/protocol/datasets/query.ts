@@ -3,6 +3,9 @@ import type { MalformedCause } from '../query/outcome.ts';
 
 export const KEYS_SLUG = 'keys';
 
+/** The params label after that of a manifest asks for its proof; alone it asks for the checkpoint of the transparency log. */
+export const LOG_LABEL = 'log';
+
 const VERSION_MARK = '-v-';
 const ITEM_MARK = '-k-';
 const AS_OF_MARK = '-t-';
@@ -129,11 +132,16 @@ export type DatasetQuery =
       readonly asOf: number | null;
     }
   | { readonly kind: 'keys' }
+  /** The proof that the transparency log has a version; null asks for the latest. */
+  | { readonly kind: 'proof'; readonly slug: string; readonly version: string | null }
+  | { readonly kind: 'checkpoint' }
   | { readonly kind: 'malformed'; readonly cause: MalformedCause };
 
 interface Options {
   /** Whether identity queries may name an instant. Without it `-t-` is malformed. */
   readonly asOf: boolean;
+  /** Whether there is a transparency log. Without one a second label is malformed, and `log` is a slug as any other. */
+  readonly log: boolean;
 }
 
 const malformed = (cause: MalformedCause): DatasetQuery => ({ kind: 'malformed', cause });
@@ -146,8 +154,25 @@ export function parseDatasetQuery(
 ): DatasetQuery {
   const [label] = params;
   if (label === undefined) return malformed('parameter');
-  if (params.length > 1 || label.length > LIMITS.label) return malformed('label');
+  if (label.length > LIMITS.label) return malformed('label');
+  if (options.log && mayNameLog(operation, params))
+    return params.length === 1 ? CHECKPOINT : parseProof(label);
+  if (params.length > 1) return malformed('label');
   return operation === 'manifest' ? parseManifest(label) : parseIdentity(label, options);
+}
+
+const CHECKPOINT: DatasetQuery = { kind: 'checkpoint' };
+
+/** Whether the name asks for a proof or the checkpoint where there is a transparency log. @param params as above */
+export function mayNameLog(operation: string, params: readonly string[]): boolean {
+  return operation === 'manifest' && params.length <= 2 && params.at(-1) === LOG_LABEL;
+}
+
+/** Keys have no proof of their own: `keys` is a slug here, of which no version is served. */
+function parseProof(label: string): DatasetQuery {
+  const asked = parseManifest(label);
+  if (asked.kind === 'keys') return { kind: 'proof', slug: KEYS_SLUG, version: null };
+  return asked.kind === 'manifest' ? { ...asked, kind: 'proof' } : asked;
 }
 
 function parseManifest(label: string): DatasetQuery {

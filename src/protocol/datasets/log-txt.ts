@@ -1,0 +1,37 @@
+/** The TXT values in which nodes answer proofs and checkpoints of the transparency log. */
+import { TINDEX_VERSION } from '../../base/brand.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { decodeBase64 } from '../encodings.ts';
+
+export interface ProofAnswer {
+  readonly slug: string;
+  readonly version: string;
+  /** A tlog-proof. */
+  readonly proof: string;
+}
+
+export function proofTxt({ slug, version, proof }: ProofAnswer): string {
+  return `${HEAD};ds=${slug};ver=${version};e=b64;d=${Buffer.from(proof).toString('base64')}`;
+}
+
+/** @param checkpoint a signed note */
+export function checkpointTxt(checkpoint: string): string {
+  return `${HEAD};e=b64;d=${Buffer.from(checkpoint).toString('base64')}`;
+}
+
+const HEAD = `v=${TINDEX_VERSION}`;
+const PROOF = new RegExp(`^${HEAD};ds=([a-z0-9-]+);ver=([0-9.]+);e=b64;d=([A-Za-z0-9+/]+=*)$`);
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** What `proofTxt` wrote; null for anything else. @param value one character for each octet */
+export function readProofTxt(value: string): ProofAnswer | null {
+  if (value.length > LIMITS.txtValue) return null;
+  const [, slug, version, base64] = PROOF.exec(value) ?? [];
+  const octets = decodeBase64(base64 ?? '');
+  if (slug === undefined || version === undefined || octets === null) return null;
+  try {
+    return { slug, version, proof: decoder.decode(octets) };
+  } catch {
+    return null;
+  }
+}
