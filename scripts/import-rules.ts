@@ -46,7 +46,8 @@ export const MODULES: readonly ModuleRow[] = [
       'dns',
     ],
   },
-  { module: 'cli', may: ['base', 'protocol', 'ops', 'control', 'process', 'sdk'] },
+  { module: 'witness', may: ['base', 'protocol'] },
+  { module: 'cli', may: ['base', 'protocol', 'ops', 'control', 'process', 'witness', 'sdk'] },
   { module: 'cli.ts', may: ['cli', 'process', 'ops'] },
 ];
 
@@ -107,8 +108,8 @@ export const RESTRICTED_IMPORTS = (
     [
       'http',
       builtin('http|https|http2'),
-      ['outbound', 'http', 'dns', 'process/dns-client.ts', 'cli/rest.ts'],
-      'requests leave through outbound; servers live in http and dns',
+      ['outbound', 'http', 'dns', 'witness', 'process/dns-client.ts', 'cli/rest.ts', 'cli/transparency'],
+      'requests leave through outbound; servers live in http, dns and witness',
     ],
     ['dns', builtin('dns'), ['outbound'], 'addresses are looked up and vetted in outbound'],
     [
@@ -138,7 +139,7 @@ export const RESTRICTED_IMPORTS = (
       'what the product keeps goes through the port of files',
     ],
     ['dgram', builtin('dgram'), ['dns', 'process/dns-client.ts'], 'sockets belong to the transports'],
-    ['sqlite', builtin('sqlite'), ['store'], 'SQL lives in the store'],
+    ['sqlite', builtin('sqlite'), ['store', 'witness'], 'SQL lives in the store'],
     ['pg', npm('pg'), ['store'], 'SQL lives in the store'],
     ['lmdb', npm('lmdb'), ['view/lmdb'], 'the view is read through its port'],
     ['jose', npm('jose'), ['control/accounts'], 'tokens are made and verified in one place'],

@@ -238,6 +238,9 @@ export const LIMITS = {
   dohBody: 65_535,
   dohStreams: 100,
   dohRequestsPerMinute: 6000, // of one IPv4 address or IPv6 /64
+  witnessBody: 135_168, // what a log sends to a witness: 63 hashes, and the longest checkpoint
+  witnessConnections: 256, // open to a witness; above it new ones are closed
+  witnessRequestMs: 10_000, // for a whole request, and idle time of a connection
 } as const;
 
 export const TIERS = {
