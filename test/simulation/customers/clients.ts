@@ -18,7 +18,7 @@ export interface Rest {
 export interface Operator {
   /** Makes an account. @returns a session token */
   user(email: string, tier: 'free' | 'pro' | 'team'): Promise<string | null>;
-  namespace(name: string, setting: 'public-read' | 'suspend', on: boolean): Promise<boolean>;
+  namespace(id: string, name: string, setting: 'public-read' | 'suspend', on: boolean): Promise<boolean>;
 }
 
 /** Sends requests, tells the model of them, and shows every answer to the checks. */
@@ -66,7 +66,7 @@ export function createClients({ model, rest, operator, checks, now, trace }: Cli
         body,
       };
       const pending = model.sent(now(), request);
-      const isDone = await operator.namespace(name, setting, on);
+      const isDone = await operator.namespace(id, name, setting, on);
       trace(`operator ${setting} ${name} ${on}: ${isDone}`);
       if (isDone) model.answered(now(), pending, { status: 200, body: null, headers: {} });
       else model.lost(now(), pending, true);

@@ -1,5 +1,5 @@
 import { createUser, issueToken } from '../../../src/control/accounts/rules.ts';
-import { setPublicRead, setSuspended } from '../../../src/control/namespaces/rules.ts';
+import { listAllNamespaces, setPublicRead, setSuspended } from '../../../src/control/namespaces/rules.ts';
 import type { ArrivedDelivery, EndpointAnswer, RestRequest } from '../common.ts';
 import type { SimulatedControl } from '../control.ts';
 import type { Counters } from '../counters.ts';
@@ -107,14 +107,13 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
       });
       return token?.token ?? null;
     },
-    async namespace(name, setting, on) {
+    async namespace(id, name, setting, on) {
       const set = setting === 'suspend' ? setSuspended : setPublicRead;
-      const done = await random.pick(controls).operate((deps) =>
-        set(deps, name, on).then(
-          () => true,
-          () => false,
-        ),
-      );
+      const done = await random.pick(controls).operate(async (deps) => {
+        // Commands take a name, which may be that of another namespace since: of somebody else, after a backup was put back.
+        const found = (await listAllNamespaces(deps)).find((each) => each.name === name);
+        return found?.id === id && (await set(deps, name, on)) !== null;
+      });
       return done === true;
     },
   };
