@@ -11,6 +11,7 @@ import {
   droppedSince,
   eventNumbers,
   fanOutPosition,
+  hastenAll,
   hastenFirst,
   holdEnabled,
   insertDeliveries,
@@ -282,8 +283,17 @@ export function openFanOut(options: FanOutOptions): FanOut {
   let saved = 0;
   let savedAt = elapsed();
 
+  /** Without an event nothing else would: what waits would be late by as much as the clock was ahead. */
+  async function hastenAfterClock(): Promise<void> {
+    for (let webhooks = TARGETS_MAX; webhooks === TARGETS_MAX && !signal.aborted; ) {
+      const dueAt = clock() + rules.firstDelayMs;
+      webhooks = await store.write((tx) => hastenAll(tx, dueAt, TARGETS_MAX));
+    }
+  }
+
   async function findPosition(): Promise<number> {
-    const { cursor, oldest, head } = await fanOutPosition(store.read);
+    const { cursor, at, oldest, head } = await fanOutPosition(store.read);
+    if (at - clock() > SKEW_MS) await hastenAfterClock();
     if (cursor > head) await store.write(rewindCursor);
     saved = Math.min(cursor, head);
     const known = position ?? 0;

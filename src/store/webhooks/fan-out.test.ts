@@ -100,6 +100,33 @@ onEachEngine((create) => {
       },
     );
 
+    scenario('without a next event the next search makes it due, of every webhook', async (store) => {
+      const home = await world.settlePaying(store, 'acme');
+      const hooks = [await world.addHook(store, home), await world.addHook(store, home)];
+      const hour = 3_600_000;
+      const search = (now: number): Promise<unknown> =>
+        world.testFanout(store, { clock: () => now, firstDelayMs: 5 }).pass(false);
+      const dueTimes = async (): Promise<readonly unknown[]> => {
+        const deliveries = await Promise.all(hooks.map((hook) => world.deliveriesOf(store, hook)));
+        const rows = await findRows(store.read, 'webhooks', { columns: ['next_due_at'] });
+        return [
+          ...deliveries.flat().map((row) => row.next_attempt_at),
+          ...rows.map((row) => row.next_due_at),
+        ];
+      };
+      await world.append(store, world.deletions(home, ['a']));
+      await search(hour);
+      await search(hour - 1_000);
+      assert.deepEqual(await dueTimes(), Array(4).fill(hour + 5));
+      await search(hour - 1_001);
+      assert.deepEqual(await dueTimes(), Array(4).fill(hour - 996));
+      await store.write((tx) =>
+        updateRows(tx, 'webhook_deliveries', { attempts: 1 }, { webhook_id: hooks[1]! }),
+      );
+      await search(2_000);
+      assert.deepEqual(await dueTimes(), [2_005, hour - 996, 2_005, hour - 996]);
+    });
+
     scenario(
       'a unit that fails leaves nothing, and one whose end nobody knows is not repeated',
       async (store) => {

@@ -207,9 +207,30 @@ export async function setDueBy(tx: Tx, ids: readonly string[], at: number): Prom
   markWork(tx, 'deliveries');
 }
 
+// A webhook has few first attempts that wait: the index `webhook_deliveries_due` has them together.
+const HOLD_AHEAD = statement<{ at: number; limit: number }, { id: string }>(
+  `select w.id from webhooks as w
+  where w.enabled = 1 and w.next_due_at is not null and exists (
+    select 1 from webhook_deliveries as d
+    where d.webhook_id = w.id and d.status = 'pending' and d.attempts = 0 and d.next_attempt_at > :at)
+  order by w.id limit :limit`,
+  { lock: 'for no key update of w' },
+);
+
+/** No first attempt of any webhook is due after `at`. @returns how many webhooks had one, `limit` at most */
+export async function hastenAll(tx: Tx, at: number, limit: number): Promise<number> {
+  const ids = (await HOLD_AHEAD.all(tx, { at, limit })).map(({ id }) => id);
+  if (ids.length === 0) return 0;
+  await hastenFirst(tx, ids, at);
+  await setDueBy(tx, ids, at);
+  return ids.length;
+}
+
 /** Where the fan-out stands, and both ends of the log. */
 export interface FanOutPosition {
   readonly cursor: number;
+  /** Latest time given to what was enqueued. */
+  readonly at: number;
   /** The first change that there is; the next one there will be, when there is none. */
   readonly oldest: number;
   /** The last `seq` given out. */
@@ -218,8 +239,8 @@ export interface FanOutPosition {
 
 // The fan-out's row of `feed_cursors` is `webhooks`: the `seq` up to which it has read the log.
 
-const POSITION = statement<object, { head: number; cursor: number; oldest: number | null }>(
-  `select h.seq as head, c.seq as cursor, (select min(seq) from change_log) as oldest
+const POSITION = statement<object, { head: number; cursor: number; at: number; oldest: number | null }>(
+  `select h.seq as head, c.seq as cursor, c.at as at, (select min(seq) from change_log) as oldest
   from feed_head as h join feed_cursors as c on c.name = 'webhooks' where h.id = 1`,
 );
 
