@@ -234,7 +234,7 @@ function policyReader(): PolicyReader {
     group: ([name = '', count = '', ...of]) => {
       const fault = nameFault(name) ?? of.map(unknown).find((text) => text !== null);
       if (fault) return fault;
-      const threshold = { any: 1, all: of.length }[count] ?? (THRESHOLD.test(count) ? Number(count) : 0);
+      const threshold = thresholdOf(count, of.length);
       if (threshold < 1 || threshold > of.length) {
         return `${name} needs any, all, or a number of its ${of.length} members`;
       }
@@ -270,6 +270,13 @@ function policyReader(): PolicyReader {
     const statement = Object.hasOwn(statements, word) ? statements[word] : undefined;
     return statement ? statement(items) : `${word} is none of log, witness, group, quorum`;
   }
+}
+
+/** 0 for what is none. */
+function thresholdOf(count: string, members: number): number {
+  if (count === 'any') return 1;
+  if (count === 'all') return members;
+  return THRESHOLD.test(count) ? Number(count) : 0;
 }
 
 function controlFault(text: string): string | null {
