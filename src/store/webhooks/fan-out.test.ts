@@ -108,10 +108,12 @@ onEachEngine((create) => {
         world.testFanout(store, { clock: () => now, firstDelayMs: 5 }).pass(false);
       const dueTimes = async (): Promise<readonly unknown[]> => {
         const deliveries = await Promise.all(hooks.map((hook) => world.deliveriesOf(store, hook)));
-        const rows = await findRows(store.read, 'webhooks', { columns: ['next_due_at'] });
+        const rows = await Promise.all(
+          hooks.map((id) => findRows(store.read, 'webhooks', { where: { id } })),
+        );
         return [
           ...deliveries.flat().map((row) => row.next_attempt_at),
-          ...rows.map((row) => row.next_due_at),
+          ...rows.flat().map((row) => row.next_due_at),
         ];
       };
       await world.append(store, world.deletions(home, ['a']));
