@@ -8,6 +8,7 @@ import type { ApiOption } from './actions/history.ts';
 import type { QueryOptions } from './actions/query.ts';
 import type { ReadOptions } from './actions/read.ts';
 import type { StockMapOptions } from './actions/upkeep.ts';
+import type { CheckOptions } from './actions/verify-published.ts';
 import type { WatchOptions } from './actions/watch.ts';
 import { type Builder, examples, group } from './commands.ts';
 
@@ -375,6 +376,10 @@ function addQuery({ program, command, json }: Builder): void {
       '--verify <items>',
       'of a manifest: check its attestation by the published keys, and this items file by its hash',
     )
+    .option(
+      '--log <policy>',
+      'with --verify: check also that a log which this policy trusts has the manifest',
+    )
     .addHelpText(
       'after',
       examples(
@@ -383,10 +388,10 @@ function addQuery({ program, command, json }: Builder): void {
         'uqrp query manifest.gtin-demo.datasets.public.v1 --verify items.jsonl',
       ),
     )
-    .action(async (name: string, { verify, ...options }: QueryOptions & { readonly verify?: string }) => {
+    .action(async (name: string, options: QueryOptions & CheckOptions) => {
       const asked = { ...options, json: json() };
-      if (verify === undefined) return (await import('./actions/query.ts')).query(name, asked);
-      const { verifyPublished } = await import('./actions/verify-published.ts');
-      return await verifyPublished(name, { ...asked, verify });
+      if (options.verify === undefined && options.log === undefined)
+        return (await import('./actions/query.ts')).query(name, asked);
+      return (await import('./actions/verify-published.ts')).verifyPublished(name, asked);
     });
 }

@@ -6,6 +6,7 @@ import type { Change, ChangeBody } from '../protocol/change.ts';
 import { decodeChange, type EncodedChange } from '../protocol/changes/change-codec.ts';
 import { itemList } from '../protocol/changes/dataset-changes.ts';
 import type { DatasetItem } from '../protocol/datasets/item.ts';
+import { CHECKPOINT_ROOM, type ProofAnswer, proofRoom } from '../protocol/datasets/log-txt.ts';
 import type { SignedManifest } from '../protocol/datasets/manifest.ts';
 import { PUBLIC_NAMESPACE } from '../protocol/names/labels.ts';
 import {
@@ -21,6 +22,7 @@ import {
 import { statement } from './engine/statement.ts';
 import { appendChanges, appendEncoded, type NewBody } from './log/change-log.ts';
 import type { Db, Tx } from './store.ts';
+import { lastPublishedCheckpoint, proofOfVersion } from './transparency.ts';
 
 const TYPE = 'dataset.items';
 /** Changes of items that one call reads: a part has at most 64 KiB of JSON, and a page of the log has 1,000 changes. */
@@ -103,7 +105,7 @@ export function emptyRow(versionId: string): EncodedChange {
 const PARTS_A_PAGE = 16;
 
 /**
- * Keys, and versions with their items, as upserts. A version that is being imported is among them: its items so far are
+ * Keys, versions with their items and proofs, and the newest checkpoint of the transparency log, as upserts. A version that is being imported is among them: its items so far are
  * before the head of the log, so the log does not give them again.
  */
 export async function* datasetPages(read: Db): AsyncIterable<readonly ChangeBody[]> {
@@ -111,8 +113,27 @@ export async function* datasetPages(read: Db): AsyncIterable<readonly ChangeBody
   if (keys.length > 0) yield keys.map(keyChange);
   for (const version of await listVersions(read, ['importing', 'served'])) {
     yield* itemPages(read, version.id);
-    if (version.state === 'served') yield [publishedChange(version)];
+    if (version.state === 'served') yield [publishedChange(version), ...(await proofOf(read, version))];
   }
+  const checkpoint = await lastPublishedCheckpoint(read);
+  if (checkpoint !== null) yield logCheckpointChanges(checkpoint.note);
+}
+
+async function proofOf(read: Db, { id, slug, version }: VersionRow): Promise<readonly NewBody[]> {
+  const proof = await proofOfVersion(read, `${slug}@${version}`, id);
+  return proof === null ? [] : logProofChanges({ slug, version, proof }, id);
+}
+
+/** The change that gives nodes a proof; none for a proof that no DNS answer has room for. */
+export function logProofChanges(of: ProofAnswer, versionId: string): readonly NewBody[] {
+  if (Buffer.byteLength(of.proof) > proofRoom(of)) return [];
+  return [{ type: 'log.proof', namespace: PUBLIC_NAMESPACE, versionId, proof: of.proof }];
+}
+
+/** As `logProofChanges`, for a signed note. */
+export function logCheckpointChanges(checkpoint: string): readonly NewBody[] {
+  if (Buffer.byteLength(checkpoint) > CHECKPOINT_ROOM) return [];
+  return [{ type: 'log.checkpoint', namespace: PUBLIC_NAMESPACE, checkpoint }];
 }
 
 export function keyChange(key: KeyRow): NewBody {

@@ -3,6 +3,8 @@ import { TINDEX_VERSION } from '../../base/brand.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { decodeBase64 } from '../encodings.ts';
 
+const HEAD = `v=${TINDEX_VERSION}`;
+
 export interface ProofAnswer {
   readonly slug: string;
   readonly version: string;
@@ -19,7 +21,19 @@ export function checkpointTxt(checkpoint: string): string {
   return `${HEAD};e=b64;d=${Buffer.from(checkpoint).toString('base64')}`;
 }
 
-const HEAD = `v=${TINDEX_VERSION}`;
+/** Octets of the longest text that Base64 brings into a TXT value after so many octets. */
+function roomAfter(octets: number): number {
+  return Math.floor((LIMITS.txtValue - octets) / 4) * 3;
+}
+
+/** Octets of the longest proof of this version that a DNS answer holds. Whoever publishes chooses cosignatures by it. */
+export function proofRoom({ slug, version }: Pick<ProofAnswer, 'slug' | 'version'>): number {
+  return roomAfter(proofTxt({ slug, version, proof: '' }).length);
+}
+
+/** Octets of the longest checkpoint that a DNS answer holds. */
+export const CHECKPOINT_ROOM = roomAfter(checkpointTxt('').length);
+
 const PROOF = new RegExp(`^${HEAD};ds=([a-z0-9-]+);ver=([0-9.]+);e=b64;d=([A-Za-z0-9+/]+=*)$`);
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
