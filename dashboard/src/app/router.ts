@@ -17,6 +17,12 @@ function placeOf(url: URL): Place {
 }
 
 export const place = signal<Place>(placeOf(new URL(location.href)));
+const firstPlace = place.peek();
+
+/** Whether the page has gone anywhere since the browser loaded it. */
+export function hasNavigated(): boolean {
+  return place.peek() !== firstPlace;
+}
 
 /** Set by a form with unsaved input. @returns whether the user agrees to lose it */
 type MayLeave = (to: URL) => boolean;

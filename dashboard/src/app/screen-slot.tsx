@@ -1,6 +1,6 @@
 /** The screen of the present path. */
 import { Component, type ComponentChildren, type ComponentType } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { NotFoundScreen } from '../screens/not-found/not-found-screen.tsx';
 import { loadTexts, t } from '../text/text.ts';
 import { Button } from '../ui/button.tsx';
@@ -48,10 +48,13 @@ export function ScreenSlot({ user }: { readonly user: string }) {
   );
 }
 
-/** After navigation the focus is on the new heading, so that readers of the screen begin there. Not at the first page. */
+/**
+ * After navigation the focus is on the new heading, so that readers of the screen begin there. Not at the first page. It is there before the
+ * next frame: a Tab right after the screen is seen would begin anywhere else, and take a way round the whole page.
+ */
 function useFocusOnHeading(pathname: string, isReady: boolean): void {
   const focused = useRef(pathname);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isReady || focused.current === pathname) return;
     focused.current = pathname;
     const heading = document.querySelector<HTMLElement>('main h1');

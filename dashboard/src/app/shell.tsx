@@ -1,5 +1,5 @@
 /** What is around every screen. */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import type { UserResource } from '../../../sdk/src/uqrp-sdk.ts';
 import { SignInForm } from '../screens/sign-in/sign-in-form.tsx';
 import { t } from '../text/text.ts';
@@ -92,8 +92,8 @@ function Frame({ user, isLost }: FrameProps) {
   const { id, email, organization } = user;
   const [isHelpOpen, setHelpOpen] = useState(false);
   const [isPaletteOpen, setPaletteOpen] = useState(false);
-  useEffect(() => addShortcuts(shellShortcuts(() => setHelpOpen(true))), []);
-  useEffect(() => listenForPalette(() => setPaletteOpen(true)), []);
+  useLayoutEffect(() => addShortcuts(shellShortcuts(() => setHelpOpen(true))), []);
+  useLayoutEffect(() => listenForPalette(() => setPaletteOpen(true)), []);
   useEffect(followVisits, []);
   return (
     <>

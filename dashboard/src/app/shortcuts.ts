@@ -1,6 +1,6 @@
 /** Keyboard shortcuts: the table of those that are active, and the listener. */
 import { signal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 import type { TextKey } from '../text/text.ts';
 import { readSetting, writeSetting } from './settings.ts';
 
@@ -28,9 +28,9 @@ export function activeShortcuts(): readonly Shortcut[] {
   return [...byKeys.values()];
 }
 
-/** Active while the component is shown. `run` may change with each render. */
+/** Active as soon as the component is drawn, and while it is. `run` may change with each render. */
 export function useShortcuts(shortcuts: readonly Shortcut[]): void {
-  useEffect(() => addShortcuts(shortcuts), [shortcuts]);
+  useLayoutEffect(() => addShortcuts(shortcuts), [shortcuts]);
 }
 
 /** @returns a function that removes them */

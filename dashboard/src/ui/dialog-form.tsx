@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { askBeforeLeaving } from '../app/router.ts';
 import type { FormDraft } from '../data/drafts.ts';
 import { useAction } from '../data/use-action.ts';
@@ -47,8 +47,8 @@ export function DialogForm(props: DialogFormProps) {
   const latest = useRef({ isChanged, isBusy, saved: draft?.saved });
   latest.current = { isChanged, isBusy, saved: draft?.saved };
   const guard = dialog?.guard;
-  useEffect(() => guard?.(() => latest.current.isChanged), []);
-  useEffect(() => {
+  useLayoutEffect(() => guard?.(() => latest.current.isChanged), []);
+  useLayoutEffect(() => {
     // A save that is under way leaves by itself.
     if (!isChanged) return;
     return askBeforeLeaving(() => latest.current.isBusy || confirm(t('ui.unsaved')));

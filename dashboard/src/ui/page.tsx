@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { hasNavigated } from '../app/router.ts';
 import { t } from '../text/text.ts';
 
 export interface PageProps {
@@ -10,15 +11,21 @@ export interface PageProps {
   readonly children: ComponentChildren;
 }
 
-/** What every screen begins with: its one `h1`, which has the focus after navigation. */
+/** What every screen begins with: its one `h1`, which has the focus after navigation, also in the place of one that stood there while the screen loaded. */
 export function Page({ title, actions, children }: PageProps) {
   useEffect(() => {
     document.title = t('ui.page', { page: title });
   }, [title]);
+  const heading = useRef<HTMLHeadingElement>(null);
+  useLayoutEffect(() => {
+    if (hasNavigated() && document.activeElement === document.body) heading.current?.focus();
+  }, []);
   return (
     <>
       <header class="page-head">
-        <h1 tabIndex={-1}>{title}</h1>
+        <h1 ref={heading} tabIndex={-1}>
+          {title}
+        </h1>
         {actions === undefined ? null : <div class="actions">{actions}</div>}
       </header>
       {children}

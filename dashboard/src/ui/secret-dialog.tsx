@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 import { askBeforeLeaving } from '../app/router.ts';
 import { t } from '../text/text.ts';
 import { Button } from './button.tsx';
@@ -19,7 +19,7 @@ export interface SecretDialogProps {
 /** Shows a secret for the only time. Only its button `I have stored it` closes it. Keep the secret in memory alone. */
 export function SecretDialog({ title, secret, children, onStored }: SecretDialogProps) {
   // Back and reload would lose it.
-  useEffect(() => askBeforeLeaving(() => confirm(t('ui.secretUnstored'))), []);
+  useLayoutEffect(() => askBeforeLeaving(() => confirm(t('ui.secretUnstored'))), []);
   return (
     <Dialog title={title} canClose={false} onClose={() => undefined}>
       <p>{t('ui.storedNote')}</p>

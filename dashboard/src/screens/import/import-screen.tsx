@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Meta, NamespaceResource } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
 import { useMeta } from '../../app/meta.ts';
@@ -69,7 +69,11 @@ function Import({ meta, namespaces, wanted }: ImportProps) {
   const bulk = useBulkJob();
   const isRunning = bulk.state === 'running';
   useEffect(() => () => reading.current.abort(), []);
-  useEffect(() => (isRunning ? askBeforeLeaving(() => confirm(t('import.leave'))) : undefined), [isRunning]);
+  // Once the page says that it is done, nobody is asked.
+  useLayoutEffect(
+    () => (isRunning ? askBeforeLeaving(() => confirm(t('import.leave'))) : undefined),
+    [isRunning],
+  );
   useEffect(() => {
     if (bulk.state !== 'ended') return;
     invalidate('records');

@@ -26,24 +26,27 @@ interface CommonProps {
 export interface NewRecordDialogProps extends CommonProps {
   /** With which its key begins. */
   readonly namespace: string;
+  /** The account has none, as far as one knows: where they could not be read the form is shown. */
+  readonly hasNoNamespace: boolean;
 }
 
 /** Makes a record. */
-export function NewRecordDialog({ meta, namespaces, namespace, onSaved, onClose }: NewRecordDialogProps) {
+export function NewRecordDialog(props: NewRecordDialogProps) {
+  const { meta, namespaces, namespace, hasNoNamespace, onSaved, onClose } = props;
   const [initial] = useState(() => newDraft(namespace, meta.limits.ttl_seconds_default ?? 300));
   const [conflict, setConflict] = useState<Conflict | null>(null);
   // The same input keeps its key, so that a second try after a lost answer makes no second record.
   const sent = useRef({ input: '', key: '' });
   return (
-    <Dialog title={t('records.new')} onClose={onClose} isWide={namespaces.length > 0}>
-      {namespaces.length === 0 ? (
+    <Dialog title={t('records.new')} onClose={onClose} isWide={!hasNoNamespace}>
+      {hasNoNamespace ? (
         <EmptyState title={t('import.noNamespace')} text={t('import.noNamespaceText')}>
           <a class="button primary" href="/namespaces" onClick={onClose}>
             {t('import.toNamespaces')}
           </a>
         </EmptyState>
       ) : null}
-      <div hidden={conflict !== null || namespaces.length === 0}>
+      <div hidden={conflict !== null || hasNoNamespace}>
         <RecordForm
           meta={meta}
           initial={initial}

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import {
   ApiError,
   type Meta,
@@ -49,7 +49,8 @@ export function RecordPanel(props: RecordPanelProps) {
   const [tab, setTab] = useState<string>('data');
   const { value, error } = record;
   const isGone = error instanceof ApiError && error.status === 404;
-  useEffect(() => {
+  // Who reads that it is gone may close the panel before the next frame: the row leaves the list all the same.
+  useLayoutEffect(() => {
     if (isGone) props.onGone();
   }, [isGone]);
   const mark = value === undefined ? undefined : marks.get(value.key);

@@ -339,9 +339,11 @@ export function RecordsView({ namespace }: RecordsViewProps) {
           onClose={() => setQuery({ history: null })}
         />
       )}
-      {isCreating && meta !== undefined ? (
+      {/* The key begins with a namespace, and who has none gets no form: both must be known. */}
+      {isCreating && meta !== undefined && namespaces.state !== 'loading' ? (
         <NewRecordDialog
           meta={meta}
+          hasNoNamespace={namespaces.value?.length === 0}
           namespaces={names}
           namespace={texts.namespace !== '' ? texts.namespace : names.length === 1 ? (names[0] ?? '') : ''}
           onSaved={onSaved}
