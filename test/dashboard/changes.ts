@@ -1,13 +1,8 @@
 /** Changes by others: marks on records in view, the tab Changes, quiet announcements. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { Locator, Page } from 'playwright-core';
-import { browserTest } from '../support/browser/dashboard.ts';
+import { browserTest, recordRow as row } from '../support/browser/dashboard.ts';
 import { type Account, account } from '../support/server-process.ts';
-
-function row(page: Page, key: string): Locator {
-  return page.getByRole('row').filter({ has: page.getByRole('rowheader', { name: key }) });
-}
 
 browserTest('changes', (get) => {
   let ada: Account;

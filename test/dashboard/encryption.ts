@@ -1,17 +1,14 @@
 /** Encrypted records: a pasted key decrypts and encrypts them in the page. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { Locator, Page } from 'playwright-core';
+import type { Locator } from 'playwright-core';
 import { decryptPayload, encryptPayload, newKeyLine, readKeyFile } from '../../sdk/src/encryption.ts';
 import { eventually } from '../e2e/client.ts';
-import { browserTest } from '../support/browser/dashboard.ts';
+import { browserTest, recordRow } from '../support/browser/dashboard.ts';
 import { type Account, account } from '../support/server-process.ts';
 
 const KEY = 'db.env.acme.v1';
 const SECRET = 'postgres://app:grüße@db';
-
-const rowOf = (page: Page, key: string): Locator =>
-  page.getByRole('row').filter({ has: page.getByRole('rowheader', { name: key, exact: true }) });
 
 browserTest('encrypted records', (get) => {
   let ada: Account;
@@ -51,7 +48,7 @@ browserTest('encrypted records', (get) => {
     await dialog.getByRole('checkbox', { name: 'Encrypt the value when it is saved' }).check();
     await axe('a record that will be encrypted');
     await dialog.getByRole('button', { name: 'Save' }).click();
-    await rowOf(page, KEY).waitFor();
+    await recordRow(page, KEY).waitFor();
     assert.equal(await decrypted(KEY), SECRET);
     const plain = [SECRET, Buffer.from(SECRET).toString('base64'), line.split(' ')[2]!];
     for (const text of plain) assert.ok(!sent.some((body) => body.includes(text)));
@@ -60,7 +57,7 @@ browserTest('encrypted records', (get) => {
   it('its details show the decrypted value, and a form decrypts it, changes it, and encrypts it again', async () => {
     const { page, axe, shot } = get();
     const before = await stored(KEY);
-    await rowOf(page, KEY).getByRole('rowheader').click();
+    await recordRow(page, KEY).getByRole('rowheader').click();
     const panel = page.getByRole('dialog', { name: KEY });
     await panel.getByText(SECRET).waitFor();
     await axe('a decrypted record');
@@ -92,7 +89,7 @@ browserTest('encrypted records', (get) => {
     const records = [{ key: 'mail.env.acme.v1', data, content_type: 'application/octet-stream' }];
     await ada.call('POST', '/records/bulk', { records });
     await page.goto(`${origin}/records`);
-    await rowOf(page, 'mail.env.acme.v1').getByRole('rowheader').click();
+    await recordRow(page, 'mail.env.acme.v1').getByRole('rowheader').click();
     const panel = page.getByRole('dialog', { name: 'mail.env.acme.v1' });
     await panel.getByText('Paste its key file to read it.').waitFor();
     await paste(panel, line);

@@ -81,9 +81,9 @@ browserTest('first minute', (get) => {
   });
 
   it('sample data are a namespace with twelve records', async () => {
-    const { page, context, origin, signIn, axe } = get();
-    await context.clearCookies();
+    const { page, origin, signIn, forgetSession, axe } = get();
     await page.evaluate('localStorage.clear()');
+    await forgetSession();
     await signIn(page, 'grace@example.net');
     await page.getByText('They count in your quota', { exact: false }).waitFor();
     await page.getByRole('button', { name: 'Sample data' }).focus();

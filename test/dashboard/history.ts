@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
-import { browserTest } from '../support/browser/dashboard.ts';
+import { browserTest, recordRow } from '../support/browser/dashboard.ts';
 import { type Account, account } from '../support/server-process.ts';
 
 const KEY = 'greeting.acme.v1';
 
 function row(page: Page, key = KEY): Locator {
-  return page.getByRole('row').filter({ has: page.getByRole('rowheader', { name: key, exact: true }) });
+  return recordRow(page, key);
 }
 
 function version(within: Locator, number: number): Locator {

@@ -39,8 +39,8 @@ browserTest('keyboard', (get) => {
   });
 
   it('who has no namespace is led to it, and who has no webhooks is told the command', async () => {
-    const { page, context, origin, signIn, axe } = get();
-    await context.clearCookies();
+    const { page, origin, signIn, forgetSession, axe } = get();
+    await forgetSession();
     await signIn(page, 'grace@example.net');
     await page.goto(`${origin}/records`);
     await page.getByText('UQRP_TOKEN stands for an API key:').waitFor();

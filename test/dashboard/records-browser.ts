@@ -2,17 +2,13 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { it } from 'node:test';
-import type { Locator, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { eventually } from '../e2e/client.ts';
-import { browserTest, effectsRan } from '../support/browser/dashboard.ts';
+import { browserTest, effectsRan, recordRow as row } from '../support/browser/dashboard.ts';
 import { type Account, account, writeRecords } from '../support/server-process.ts';
 
 const LONG = 'x'.repeat(63);
 const MANY = 1_500;
-
-function row(page: Page, key: string): Locator {
-  return page.getByRole('row').filter({ has: page.getByRole('rowheader', { name: key, exact: true }) });
-}
 
 function userKey(n: number): string {
   return `user-${String(n).padStart(4, '0')}.dark-mode.acme.v1`;
@@ -126,10 +122,10 @@ browserTest('records-browser', (get) => {
     await row(page, userKey(MANY - 1)).waitFor();
     assert.equal(await key.getAttribute('aria-sort'), 'descending');
     await ada.call('POST', '/records/bulk', {
-      records: [{ key: userKey(700), data: 'bmV3', content_type: 'text/plain' }],
+      records: [{ key: userKey(700), data: btoa('fresh'), content_type: 'text/plain' }],
     });
     await page.getByRole('columnheader', { name: 'Changed' }).getByRole('button').click();
-    await row(page, userKey(700)).getByText('new', { exact: true }).waitFor();
+    await row(page, userKey(700)).getByText('fresh', { exact: true }).waitFor();
     await eventually(async () => (await keys(page))[0]?.includes(userKey(700)) === true);
     await page.waitForURL((url) => url.searchParams.get('sort') === '-updated_at');
   });

@@ -1,16 +1,12 @@
 /** Records: the table, the form, the details, many at once. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { Locator, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { eventually } from '../e2e/client.ts';
-import { browserTest, effectsRan } from '../support/browser/dashboard.ts';
+import { browserTest, effectsRan, recordRow as row } from '../support/browser/dashboard.ts';
 import { type Account, account, writeRecords } from '../support/server-process.ts';
 
 const CANARY = '<img src=x onerror=alert(1)>"\'`';
-
-function row(page: Page, key: string): Locator {
-  return page.getByRole('row').filter({ has: page.getByRole('rowheader', { name: key, exact: true }) });
-}
 
 async function open(page: Page, origin: string, query = ''): Promise<void> {
   await page.goto(`${origin}/records${query}`);

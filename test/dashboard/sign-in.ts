@@ -82,7 +82,7 @@ browserTest('sign-in', (get) => {
   });
 
   it('the offer of a passkey ends with the session', async () => {
-    const { page, origin, nextCode } = get();
+    const { page, origin, nextCode, forgetSession } = get();
     const signInAs = async (email: string): Promise<void> => {
       await page.getByRole('textbox', { name: 'E-mail' }).fill(email);
       const code = nextCode(email);
@@ -92,7 +92,7 @@ browserTest('sign-in', (get) => {
       await page.getByRole('heading', { level: 1, name: 'Account' }).waitFor();
     };
     await page.evaluate('localStorage.clear()');
-    await page.context().clearCookies();
+    await forgetSession();
     await page.goto(`${origin}/account`);
     await signInAs('carol@example.net');
     const offer = page.getByRole('button', { name: 'Not now' });

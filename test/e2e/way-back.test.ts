@@ -62,6 +62,11 @@ describe('what three edge nodes send back to control', { skip: natsMissing() ?? 
     control = await world.start(controlEnv, control?.dataDir);
     customer = customer?.at(`http://127.0.0.1:${control.ports.http}/api/v1`);
   };
+  /** Answers that a node has counted and control has not acknowledged. */
+  async function unsent({ ports }: Uqrp): Promise<number> {
+    const metrics = await (await fetch(`http://127.0.0.1:${ports.http}/metrics`)).text();
+    return Number(/^uqrp_usage_waiting_answers (\d+)$/m.exec(metrics)?.[1]);
+  }
   async function killed(server: Uqrp): Promise<void> {
     const gone = once(server.child, 'exit');
     server.child.kill('SIGKILL');
@@ -156,8 +161,9 @@ describe('what three edge nodes send back to control', { skip: natsMissing() ?? 
   it('a node that is killed while control is away sends its spool after its next start', async () => {
     const [node] = nodes;
     const spool = join(node!.dataDir, 'accounting', 'usage.json');
-    // That of the test before has arrived, and would be taken for the one of this test.
-    await eventually(async () => !existsSync(spool), PATIENCE_MS);
+    // What control took in the test before and was killed before it said so is sent once more, and would be spooled with the counts of
+    // this test. It is in no file yet while the node waits for the answer.
+    await eventually(async () => (await unsent(node!)) === 0, PATIENCE_MS);
     await killed(control);
     await readOn(node!, 10);
     const spooled = (): number => {

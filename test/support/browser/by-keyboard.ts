@@ -53,39 +53,39 @@ export async function keyboardUser(page: Page): Promise<KeyboardUser> {
       await page.keyboard.press(key);
     }
   };
+  const isAt = async (role: string, name: string | RegExp): Promise<void> => {
+    const until = Date.now() + WAIT_MS;
+    let now = await heard();
+    while (!matches(now, role, name)) {
+      if (Date.now() > until)
+        throw new Error(`the focus is at ${now.role} “${now.name}”, not at ${role} ${String(name)}`);
+      await page.waitForTimeout(50);
+      now = await heard();
+    }
+  };
   return {
     press,
     heard,
+    isAt,
     async type(text) {
       pressed++;
       await page.keyboard.type(text);
     },
     async tabTo(role, name, by = 'Tab') {
+      const wanted = page.getByRole(role as 'button', { name, exact: true });
       // What is still loading would be passed by, and the way be a round longer.
-      await page
-        .getByRole(role as 'button', { name })
-        .first()
-        .waitFor();
+      await wanted.first().waitFor();
+      const isThere = wanted.and(page.locator(':focus'));
       const passed: Spoken[] = [];
       for (let tabs = 0; tabs < MOST_TABS; tabs++) {
         await press(by);
-        const now = await heard();
-        if (matches(now, role, name)) return;
-        passed.push(now);
+        // The browser tells a screen reader of what was just drawn a moment later: until then nobody goes on.
+        if ((await isThere.count()) > 0) return await isAt(role, name);
+        passed.push(await heard());
       }
       throw new Error(
         `no ${role} ${String(name)} among ${passed.map((one) => `${one.role} “${one.name}”`).join(', ')}`,
       );
-    },
-    async isAt(role, name) {
-      const until = Date.now() + WAIT_MS;
-      let now = await heard();
-      while (!matches(now, role, name)) {
-        if (Date.now() > until)
-          throw new Error(`the focus is at ${now.role} “${now.name}”, not at ${role} ${String(name)}`);
-        await page.waitForTimeout(50);
-        now = await heard();
-      }
     },
     keys() {
       const count = pressed;

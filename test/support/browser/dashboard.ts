@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { after, before, describe } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import type { BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, Locator, Page } from 'playwright-core';
 import { browserMissing } from '../control/passkeys/browser.ts';
 import { startUqrp, type Uqrp } from '../server-process.ts';
 import { assertAccessible } from './axe.ts';
@@ -29,6 +29,8 @@ export interface Dashboard {
   readonly page: Page;
   /** Signs in with the code that the server prints, and waits for the overview. The account of the first sign-in is made by it. */
   readonly signIn: (page?: Page, email?: string) => Promise<void>;
+  /** Forgets the session in the browser. The page goes first: what it still asks for would be refused, which is a fault of a page. */
+  readonly forgetSession: () => Promise<void>;
   /** The code of a sign-in, as soon as the server has printed it. Ask before the code is sent. */
   readonly nextCode: (email?: string) => Promise<string>;
   /** A fault of a page that the test provokes. */
@@ -71,6 +73,10 @@ export async function openDashboard(env: NodeJS.ProcessEnv = {}): Promise<Dashbo
       if (await later.isVisible()) await later.click();
       await on.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
     },
+    async forgetSession() {
+      await page.goto('about:blank');
+      await context.clearCookies();
+    },
     axe: (name, on = page) => assertAccessible(on, name),
     async shot(name, on = page) {
       if (process.env.DASHBOARD_SCREENS === undefined) return;
@@ -98,11 +104,17 @@ interface Codes {
 }
 
 /**
- * Waits until the effects of what is drawn have run: Preact runs them in a task after the next frame. Before that no shortcut of a new
- * screen is known, and no scroll event has come.
+ * Waits until the effects of what is drawn have run: Preact runs them in a task after the next frame. Before that nothing
+ * more is asked for, and no scroll event has come. Shortcuts and the focus do not wait for it.
  */
 export async function effectsRan(page: Page): Promise<void> {
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done)))');
+}
+
+/** The row of a record. A mark may stand before its key: changes by others come with the feed, before or after a list is read again. */
+export function recordRow(page: Page, key: string): Locator {
+  const name = new RegExp(`(?:^|\\s)${key.replaceAll('.', String.raw`\.`)}$`);
+  return page.getByRole('row').filter({ has: page.getByRole('rowheader', { name }) });
 }
 
 /** The six digits in the lines that the server prints for an address. */
