@@ -241,6 +241,9 @@ export const LIMITS = {
   witnessBody: 135_168, // what a log sends to a witness: 63 hashes, and the longest checkpoint
   witnessConnections: 256, // open to a witness; above it new ones are closed
   witnessRequestMs: 10_000, // for a whole request, and idle time of a connection
+  monitorEntries: 10_000_000, // of a transparency log that `uqrp log audit` reads
+  monitorAlarms: 100, // of one round that it tells; further ones are counted
+  monitorEvidence: 1000, // folders of evidence that it keeps
 } as const;
 
 export const TIERS = {

@@ -21,7 +21,7 @@ import {
   addQueryCommands,
 } from './data-commands.ts';
 import { print } from './output.ts';
-import { addWitnessCommands } from './transparency/commands.ts';
+import { addLogCommands, addWitnessCommands } from './transparency/commands.ts';
 
 const JSON_OPTION = ['--json', 'print JSON for machines'] as const;
 
@@ -80,6 +80,7 @@ export function buildProgram(options: ProgramOptions): Command {
   addDatasetCommands(builder);
   addFeedCommands(builder);
   addQueryCommands(builder);
+  addLogCommands(builder);
   addWitnessCommands(builder);
   addCompletionCommand(builder);
   return program;

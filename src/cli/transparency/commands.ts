@@ -1,4 +1,5 @@
 import { type Builder, examples, group } from '../commands.ts';
+import type { LogAuditOptions } from './audit.ts';
 
 const loadWitness = () => import('./witness.ts');
 
@@ -20,5 +21,39 @@ export function addWitnessCommands({ program, command, clock, json, takeSignals 
     .action(async (options: { listen: string }) => {
       const signals = takeSignals();
       await (await loadWitness()).witnessServe(clock, options, json(), signals);
+    });
+}
+
+const loadAudit = () => import('./audit.ts');
+
+export function addLogCommands({ program, command, clock, json, takeSignals }: Builder): void {
+  const log = group(program, 'log', 'the transparency log of datasets');
+  command(
+    log,
+    'audit',
+    'watch a transparency log: verify that it only grows, tell what changed, and compare what is served; exit code 1 after an alarm',
+  )
+    .requiredOption('--policy <file>', 'whom to trust: the log, its witnesses and the quorum')
+    .requiredOption('--state <folder>', 'keeps the last checkpoint, all entries and evidence')
+    .option('--slug <slug>', 'tell of this dataset alone')
+    .option('--every <seconds>', 'go on until SIGTERM, with a round each time (default: one round)')
+    .option('--compare <note>', 'a checkpoint that somebody else was shown')
+    .option(
+      '--exec <command>',
+      'run this in a shell for each alarm, with the alarm as JSON on standard input',
+    )
+    .option('--url <url>', 'of the log (default: that of the policy)')
+    .option('--server <address>', 'address or name of the name server whose answers are compared')
+    .option('--port <port>', 'its port (default: UQRP_DNS_PORT)')
+    .addHelpText(
+      'after',
+      examples(
+        'uqrp log audit --policy policy.txt --state watched',
+        "uqrp log audit --policy policy.txt --state watched --every 60 --exec 'mail -s alarm you@example.net'",
+      ),
+    )
+    .action(async (options: LogAuditOptions) => {
+      const signals = takeSignals();
+      await (await loadAudit()).logAudit(clock, options, json(), signals);
     });
 }

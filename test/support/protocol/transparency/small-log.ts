@@ -41,7 +41,6 @@ export class SmallLog {
   readonly origin: string;
   readonly key: KeyObject;
   readonly leaves: Uint8Array[];
-  #hashes: Uint8Array[] = [];
 
   constructor(leaves: readonly (string | Uint8Array)[] = [], origin = 'log.example.net/log') {
     this.origin = origin;
@@ -85,13 +84,21 @@ export class SmallLog {
   }
 
   #read(): ReadSubtree {
-    this.#hashes = this.leaves.map((leaf) => leafHash(leaf));
+    const hashes = this.leaves.map(hashOf);
     const stored: ReadSubtree = ({ level, index }) => {
-      if (level === 0) return this.#hashes[index]!;
-      return rootOfFull(this.#hashes.slice(index * 2 ** level, (index + 1) * 2 ** level));
+      if (level === 0) return hashes[index]!;
+      return rootOfFull(hashes.slice(index * 2 ** level, (index + 1) * 2 ** level));
     };
     return subtreesFromStored(stored);
   }
+}
+
+const known = new WeakMap<Uint8Array, Uint8Array>();
+
+function hashOf(leaf: Uint8Array): Uint8Array {
+  const hash = known.get(leaf) ?? leafHash(leaf);
+  known.set(leaf, hash);
+  return hash;
 }
 
 function rootOfFull(hashes: readonly Uint8Array[]): Uint8Array {

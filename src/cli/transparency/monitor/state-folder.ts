@@ -1,0 +1,106 @@
+import { join } from 'node:path';
+import { InputError } from '../../../base/errors.ts';
+import {
+  type Files,
+  isMissing,
+  makeFolderSync,
+  readIfThere,
+  replaceFileSync,
+  systemFiles,
+} from '../../../base/files.ts';
+import {
+  decodeEntries,
+  encodeEntries,
+  TILE_WIDTH,
+  tilePath,
+  tileWidth,
+} from '../../../protocol/transparency/tiles.ts';
+
+const FILE_MODE = 0o644;
+const FOLDER_MODE = 0o755;
+const HEAD = 'checkpoint';
+const EVIDENCE = 'evidence';
+
+/**
+ * What a monitor knows: its last checkpoint, and all entries of it. The files have the paths of a log over HTTPS (`checkpoint`,
+ * `tile/entries/<N>[.p/<W>]`), so that `uqrp log recover` and other tools read a folder as they read a log.
+ */
+export interface StateFolder {
+  /** Null: it is new. */
+  head(): string | null;
+  /** Entries `from` to `to`, without that, in their order. @throws InputError where some are missing */
+  entries(from: number, to: number): Generator<Uint8Array, void>;
+  /** Stores entries `n` × 256 and following. They count when a checkpoint is kept that is larger. */
+  putBundle(n: number, leaves: readonly Uint8Array[]): void;
+  /** All entries of it are on disk before. */
+  keepHead(note: string): void;
+  /** @param name of the folder: an equal one is not written again. @returns its path; null: it holds as much evidence as it may */
+  keepEvidence(name: string, content: Readonly<Record<string, string | Uint8Array>>): string | null;
+}
+
+/** @param evidenceMax folders of evidence. The same alarm has the same folder at every round */
+export function openStateFolder(path: string, evidenceMax: number, files: Files = systemFiles): StateFolder {
+  makeFolderSync(path, FOLDER_MODE, files);
+
+  function listIfThere(folder: string): string[] {
+    try {
+      return files.list(folder);
+    } catch (error) {
+      if (isMissing(error)) return [];
+      throw error;
+    }
+  }
+
+  /** Full, or partial with at least `width` entries: a crash may have left a longer one than the checkpoint needs. */
+  function readBundle(n: number, width: number): readonly Uint8Array[] | null {
+    for (const held of widthsOf(n)) {
+      if (held < width) continue;
+      const octets = files.read(join(path, tilePath({ level: 'entries', n, width: held })));
+      return decodeEntries(octets, held)?.slice(0, width) ?? null;
+    }
+    return null;
+  }
+
+  /** Widths of bundle `n` that are stored, ascending. */
+  function widthsOf(n: number): number[] {
+    const full = join(path, tilePath({ level: 'entries', n, width: TILE_WIDTH }));
+    const partial = listIfThere(`${full}.p`)
+      .filter((name) => /^[0-9]+$/.test(name))
+      .map(Number)
+      .toSorted((a, b) => a - b);
+    return files.facts(full) === null ? partial : [...partial, TILE_WIDTH];
+  }
+
+  return {
+    head: () => readIfThere(join(path, HEAD), files),
+    *entries(from, to) {
+      for (let n = Math.floor(from / TILE_WIDTH); n * TILE_WIDTH < to; n++) {
+        const leaves = readBundle(n, tileWidth('entries', n, to));
+        if (leaves === null) throw new InputError(`${path} lacks entries from ${n * TILE_WIDTH} on`);
+        yield* leaves.slice(Math.max(0, from - n * TILE_WIDTH));
+      }
+    },
+    putBundle(n, leaves) {
+      const before = widthsOf(n).filter((width) => width < leaves.length);
+      const target = join(path, tilePath({ level: 'entries', n, width: leaves.length }));
+      makeFolderSync(join(target, '..'), FOLDER_MODE, files);
+      replaceFileSync(target, encodeEntries(leaves), FILE_MODE, files);
+      // Those that the kept checkpoint needs are in the new one too.
+      for (const width of before) files.remove(join(path, tilePath({ level: 'entries', n, width })));
+    },
+    keepHead: (note) => replaceFileSync(join(path, HEAD), note, FILE_MODE, files),
+    keepEvidence(name, content) {
+      const folder = join(path, EVIDENCE, name);
+      if (files.facts(folder) !== null) return folder;
+      if (listIfThere(join(path, EVIDENCE)).length >= evidenceMax) return null;
+      makeFolderSync(join(path, EVIDENCE), FOLDER_MODE, files);
+      const draft = files.draftOf(folder);
+      makeFolderSync(draft, FOLDER_MODE, files);
+      for (const [file, octets] of Object.entries(content))
+        replaceFileSync(join(draft, file), octets, FILE_MODE, files);
+      files.rename(draft, folder);
+      files.syncFolder(join(path, EVIDENCE));
+      return folder;
+    },
+  };
+}

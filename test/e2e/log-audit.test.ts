@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { WatchedOperator } from '../support/cli/watched-operator.ts';
+import { type Ended, runCli } from '../support/command.ts';
+
+describe('log audit', () => {
+  let folder: string;
+  let operator: WatchedOperator;
+  let server: Awaited<ReturnType<WatchedOperator['start']>>;
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'uqrp-audit-'));
+    operator = new WatchedOperator();
+    operator.addKey('key');
+    operator.publish(operator.manifest('sample', '1.0.0', 'key'));
+    operator.publish(operator.manifest('sample', '1.1.0', 'key'));
+    server = await operator.start();
+    writeFileSync(join(folder, 'policy.txt'), operator.policy(server.url));
+  });
+  afterEach(() => {
+    server.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  function audit(...more: readonly string[]): Promise<Ended> {
+    const files = ['--policy', join(folder, 'policy.txt'), '--state', join(folder, 'state')];
+    const names = ['--server', '127.0.0.1', '--port', String(server.dnsPort)];
+    return runCli(['log', 'audit', ...files, ...names, ...more], {});
+  }
+
+  it('prints what a log published, and later what changed', async () => {
+    const first = await audit();
+    assert.deepEqual([first.code, first.errors], [0, '']);
+    const [key, ...versions] = first.out.split('\n');
+    assert.match(key!, /^key_added [0-9a-f]{16} entry 0$/);
+    assert.deepEqual(versions, ['published sample 1.0.0 entry 1', 'published sample 1.1.0 entry 2', '']);
+    operator.retire(operator.manifest('sample', '1.0.0', 'key'));
+    const second = await audit('--json');
+    assert.deepEqual(
+      [second.code, JSON.parse(second.out)],
+      [0, { event: 'retired', slug: 'sample', version: '1.0.0', entry: 3 }],
+    );
+  });
+
+  it('ends with 1 after an alarm, and gives it to the command of --exec', async () => {
+    await audit();
+    const before = readFileSync(join(folder, 'state', 'checkpoint'), 'utf8');
+    operator.log.leaves[1] = Buffer.from('another past');
+    const seen = join(folder, 'seen.json');
+    const { code, out } = await audit('--exec', `cat > ${seen}`);
+    assert.equal(code, 1);
+    assert.match(
+      out,
+      /^alarm two_histories: the log signed size 3, .* \(evidence: .*\/evidence\/two_histories-[0-9a-f]{16}\)\n$/,
+    );
+    const told = JSON.parse(readFileSync(seen, 'utf8')) as { alarm: string; evidence: string };
+    assert.equal(told.alarm, 'two_histories');
+    assert.deepEqual(readdirSync(told.evidence).toSorted(), ['held.checkpoint', 'shown.checkpoint']);
+    assert.equal(readFileSync(join(told.evidence, 'held.checkpoint'), 'utf8'), before);
+    assert.equal(readFileSync(join(told.evidence, 'shown.checkpoint'), 'utf8'), operator.note());
+  });
+
+  it('ends with 1 where the log or the name server does not answer', async () => {
+    operator.answers = false;
+    const away = await audit();
+    assert.equal(away.code, 1);
+    assert.match(away.errors, /\/log\/checkpoint answers with HTTP status 503\n$/);
+    assert.ok(!existsSync(join(folder, 'state', 'checkpoint')));
+  });
+
+  it('compares no DNS answer, and says so, where no name server is named', async () => {
+    const files = ['--policy', join(folder, 'policy.txt'), '--state', join(folder, 'state')];
+    operator.dns.set('sample', '');
+    const { code, errors } = await runCli(['log', 'audit', ...files], {});
+    assert.deepEqual([code, errors], [0, 'note: DNS answers are not compared without --server or --port\n']);
+  });
+
+  it('ends with 2 for a wrong command line or policy', async () => {
+    const wrong = [
+      ['--every', '0'],
+      ['--slug', 'A b'],
+      ['--url', 'ftp://example.net/'],
+    ];
+    for (const line of wrong) assert.equal((await audit(...line)).code, 2, line.join(' '));
+    writeFileSync(join(folder, 'policy.txt'), 'quorum none\n');
+    assert.equal((await audit()).code, 2);
+    writeFileSync(join(folder, 'policy.txt'), 'quorum\n');
+    const policy = await audit();
+    assert.equal(policy.code, 2);
+    assert.match(policy.errors, /policy\.txt: line 1: /);
+  });
+});
