@@ -173,6 +173,9 @@ export const LIMITS = {
   datasetVersions: 100, // served, of one dataset
   datasetChangeItems: 100, // items of one change
   datasetChange: 65_536, // JSON of one change: one item with all its windows fits
+  logOrigin: 128, // characters: it stands in each checkpoint, and so in each proof
+  logWitnessMs: 10_000, // of one question to a witness: name lookup, connection, TLS, answer
+  logWitnessAnswer: 65_536, // of a witness of the transparency log; more is refused
   logText: 2607, // UTF-8 of a proof or checkpoint of the transparency log that nodes get: in Base64, with its fields, at most `txtValue`
   expiredKeys: 1_000_000, // of the records that expired within `expiredMinutes` whose queries a view shows as `expired`
   expiredMinutes: 10,

@@ -7,6 +7,7 @@ import type { HasFlags } from './flags/read-counts.ts';
 import type { HasHistoryKeys } from './history/keep.ts';
 import type { HasInvitationMail } from './organizations/invitations.ts';
 import type { HasChallenges } from './passkeys/webauthn.ts';
+import type { LogRouteDeps } from './transparency/api.ts';
 import type { HasNodes } from './usage/propagation.ts';
 import type { HasBilling } from './usage/rules.ts';
 import type { WebhookDeps } from './webhooks/rules.ts';
@@ -57,4 +58,6 @@ export interface ApiDeps
   /** Encrypts stored answers of POST requests. */
   readonly answers: SecretEncryption;
   readonly service: ServiceFacts;
+  /** Null or absent: no transparency log is shown. */
+  readonly transparencyLog?: Pick<LogRouteDeps, 'limiter'> | null;
 }

@@ -18,6 +18,7 @@ import { passkeyRoutes } from './passkeys/api.ts';
 import { queryLogRoutes } from './query-log/api.ts';
 import { recordRoutes } from './records/api.ts';
 import { serviceRoutes } from './service.ts';
+import { logRoutes } from './transparency/api.ts';
 import { usageRoutes } from './usage/api.ts';
 import { webhookRoutes } from './webhooks/api.ts';
 
@@ -53,6 +54,7 @@ export function createApi(deps: ApiDeps): FastifyInstance {
     if (deps.service.features.datasets) datasetRoutes(api, deps);
     serviceRoutes(api, deps, routes);
   });
+  if (deps.transparencyLog) logRoutes(app, { store: deps.store, ...deps.transparencyLog });
   flagRoutes(app, { ...deps, changeReader, apiKey: (digest) => apiKeys.withDigest(digest) });
   return app;
 }

@@ -31,6 +31,11 @@ export interface HasIds {
   readonly newId: () => string;
 }
 
+export interface HasTransparencyLog {
+  /** Whether what datasets publish goes into the transparency log, once that has begun. Absent: it does not. */
+  readonly isLogged?: boolean | undefined;
+}
+
 export interface HasZoneLength {
   /** Letters of the longest zone, without a trailing dot. It bounds record keys. */
   readonly zoneLength: number;

@@ -67,6 +67,8 @@ export const BUDGETS = {
   flags: [{ limit: LIMITS.flagsPerMinute, length: MINUTE }],
   /** For a namespace: evaluations of its flags. */
   flagsOfNamespace: [{ limit: LIMITS.flagsPerMinuteOfNamespace, length: MINUTE }],
+  /** For an address: the transparency log, as DNS over HTTPS. */
+  transparencyLog: [{ limit: LIMITS.dohRequestsPerMinute, length: MINUTE }],
   /** For a customer: POST, PATCH and DELETE. */
   writes: [
     { limit: LIMITS.writesPerMinute, length: MINUTE },

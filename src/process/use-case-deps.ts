@@ -4,7 +4,15 @@ import { timeOrderedUuids } from '../base/ids.ts';
 import { aesGcmEncryption } from '../base/seal.ts';
 import type { Clock } from '../base/time.ts';
 import { type HasSessions, openSessions } from '../control/accounts/sessions.ts';
-import type { HasClock, HasIds, HasRandom, HasStore, HasUnit, HasZoneLength } from '../control/deps.ts';
+import type {
+  HasClock,
+  HasIds,
+  HasRandom,
+  HasStore,
+  HasTransparencyLog,
+  HasUnit,
+  HasZoneLength,
+} from '../control/deps.ts';
 import type { HasHistoryKeys } from '../control/history/keep.ts';
 import { type Config, StartError } from '../ops/config/config.ts';
 import {
@@ -29,10 +37,11 @@ export interface UseCaseDeps
     HasIds,
     HasHistoryKeys,
     HasZoneLength,
+    HasTransparencyLog,
     HasSessions {}
 
 export function makeDeps(
-  config: Pick<Config, 'zones'>,
+  config: Pick<Config, 'zones'> & Partial<Pick<Config, 'datasetsLog'>>,
   store: Store,
   secret: Secret,
   clock: Clock,
@@ -47,6 +56,7 @@ export function makeDeps(
     newId,
     // Without a cache: a destroyed key must not stay in memory.
     historyKeys: aesGcmEncryption(deriveKey(secret, 'history-key', 32), random, 0),
+    isLogged: config.datasetsLog != null,
     zoneLength: Math.max(...config.zones.map((zone) => zone.length)),
     sessions: openSessions({ store, clock, newId, random }, secret),
   };

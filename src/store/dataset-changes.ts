@@ -179,15 +179,27 @@ async function* itemPages(read: Db, versionId: string): AsyncIterable<readonly C
   }
 }
 
-/** Retires versions, served ones and ones that are being imported. Call it last in a unit. @returns those that it retired */
+/**
+ * Retires versions, served ones and ones that are being imported. Call it last in a unit.
+ * @param onServed is called with those that were served, before the change log is written
+ * @returns those that it retired
+ */
 export async function retireVersions(
   tx: Tx,
   versions: readonly VersionRow[],
   now: number,
+  onServed?: (served: readonly VersionRow[]) => Promise<void>,
 ): Promise<VersionRow[]> {
   const retired: VersionRow[] = [];
-  for (const version of versions) if (await markRetired(tx, version.id, now)) retired.push(version);
+  const served: VersionRow[] = [];
+  for (const version of versions) {
+    const was = await markRetired(tx, version.id, now);
+    if (was === null) continue;
+    retired.push(version);
+    if (was.wasServed) served.push(version);
+  }
   if (retired.length === 0) return retired;
+  if (served.length > 0) await onServed?.(served);
   const changes = retired.map(({ id }) => ({
     owner: null,
     cause: 'direct' as const,

@@ -92,6 +92,16 @@ export function listVersions(
   return LIST_VERSION.all(db, { ids: states, slug });
 }
 
+const SERVED_AMONG = listStatement<{ ids: readonly string[] }, { id: string }>(
+  "select id from dataset_versions where id in (:ids) and state = 'served'",
+  'text',
+);
+
+/** Those of these rows that are served. */
+export async function servedAmong(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  return new Set((await SERVED_AMONG.all(db, { ids })).map(({ id }) => id));
+}
+
 const INSERT_VERSION = statement<VersionRow>(
   insertText(
     'dataset_versions',
@@ -157,14 +167,19 @@ export async function markServed(tx: Tx, lease: ImportLease, now: number): Promi
   return (await SERVE.run(tx, { id: lease.versionId, name: lease.name, now })) > 0;
 }
 
-const RETIRE = statement<{ id: string; now: number }>(
+const RETIRE = statement<{ id: string; now: number }, { published_at: number | null }>(
   `update dataset_versions set state = 'retired', retired_at = :now, lease = null, lease_until = 0
-  where id = :id and state <> 'retired'`,
+  where id = :id and state <> 'retired' returning published_at`,
 );
 
-/** From here on nothing is stored for it. @returns false when it was retired before */
-export async function markRetired(tx: Tx, id: string, now: number): Promise<boolean> {
-  return (await RETIRE.run(tx, { id, now })) > 0;
+/** From here on nothing is stored for it. @returns whether it was served, or its import was given up; null: it was retired before */
+export async function markRetired(
+  tx: Tx,
+  id: string,
+  now: number,
+): Promise<{ readonly wasServed: boolean } | null> {
+  const row = await RETIRE.first(tx, { id, now });
+  return row && { wasServed: row.published_at !== null };
 }
 
 const ABANDONED = statement<{ before: number }, VersionRow>(

@@ -1,4 +1,5 @@
 /** The tables of the transparency log of datasets: entries with their hashes, roots of full tiles, signed checkpoints. */
+import type { VersionRow } from './datasets.ts';
 import { insertText, listStatement, rowInsert, statement } from './engine/statement.ts';
 import type { Db, Tx } from './store.ts';
 
@@ -97,13 +98,50 @@ export function lastEntriesOf(db: Db, names: readonly string[]): Promise<LogEntr
   return LAST_OF_NAMES.all(db, { ids: names });
 }
 
-const LAST_OF_ALL = statement<object, LogEntry>(
-  `select ${COLUMNS} from log_entries where idx in (select max(idx) from log_entries group by name) order by idx`,
+const LAST_OF_SLUG = statement<{ from: string; to: string }, LogEntry>(
+  `select ${COLUMNS} from log_entries where idx in (
+    select max(idx) from log_entries where name >= :from and name < :to group by name) order by idx`,
 );
 
-/** The last entry of every name: the sum of the log. */
-export function lastLogEntries(db: Db): Promise<LogEntry[]> {
-  return LAST_OF_ALL.all(db, {});
+/** The last entry of each version of a dataset. */
+export function lastEntriesOfSlug(db: Db, slug: string): Promise<LogEntry[]> {
+  // `A` follows `@`.
+  return LAST_OF_SLUG.all(db, { from: `${slug}@`, to: `${slug}A` });
+}
+
+const FIRST_MANIFESTS = listStatement<{ ids: readonly string[] }, LogEntry>(
+  `select ${COLUMNS} from log_entries where idx in (
+    select min(idx) from log_entries where name in (:ids) and kind = 'manifest' group by name)`,
+  'text',
+);
+
+/** The first manifest of each of these versions that has one. */
+export function firstManifestsOf(db: Db, names: readonly string[]): Promise<LogEntry[]> {
+  return FIRST_MANIFESTS.all(db, { ids: names });
+}
+
+/** Of a version `v` whose name is that of the entry. */
+const OF_VERSION = "e.name = v.slug || '@' || v.version";
+
+const UNLOGGED = statement<{ limit: number }, VersionRow>(
+  `select * from dataset_versions as v where v.published_at is not null and (
+    (v.state = 'served' and not exists (
+      select 1 from log_entries as e where ${OF_VERSION} and e.kind = 'manifest' and e.version_id = v.id))
+    or (v.state = 'retired' and not exists (select 1 from log_entries as e where ${OF_VERSION})
+      and not exists (select 1 from dataset_versions as o where o.slug = v.slug and o.version = v.version
+        and (o.state = 'served' or (o.published_at is not null and o.retired_at > v.retired_at))))
+    or (v.state = 'retired' and exists (
+      select 1 from log_entries as e where ${OF_VERSION} and e.kind = 'manifest' and e.version_id = v.id
+        and not exists (select 1 from log_entries as l where l.name = e.name and l.idx > e.idx))))
+  order by v.published_at, v.id limit :limit`,
+);
+
+/**
+ * Versions of which the log does not say what they are now: served, or retired. A recovered entry of a retired version tells of a later row than
+ * this one: it is not among them.
+ */
+export function unloggedVersions(db: Db, limit: number): Promise<VersionRow[]> {
+  return UNLOGGED.all(db, { limit });
 }
 
 const INSERT_ENTRIES = rowInsert('log_entries', {
@@ -122,13 +160,16 @@ export async function insertLogEntries(tx: Tx, entries: readonly LogEntry[]): Pr
   );
 }
 
-const LINK_VERSION = statement<{ idx: number; versionId: string }>(
-  'update log_entries set version_id = :versionId where idx = :idx',
+const LINK_VERSION = statement<{ idx: number; versionId: string }, { proof: string | null }>(
+  'update log_entries set version_id = :versionId where idx = :idx and version_id is null returning proof',
 );
 
-/** The version that a recovered entry is about was imported again. */
-export async function linkLogEntry(tx: Tx, idx: number, versionId: string): Promise<void> {
-  await LINK_VERSION.run(tx, { idx, versionId });
+/**
+ * The version that a recovered entry is about was imported again.
+ * @returns its proof; null: it has none yet, or belongs to a version already
+ */
+export async function linkLogEntry(tx: Tx, idx: number, versionId: string): Promise<string | null> {
+  return (await LINK_VERSION.first(tx, { idx, versionId }))?.proof ?? null;
 }
 
 type Span = { readonly from: number; readonly to: number };

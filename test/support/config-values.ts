@@ -56,6 +56,8 @@ export const VALUES: readonly [VariableName, readonly string[], readonly string[
   ['UQRP_BILLING', ['on', 'off'], ['ON', 'true', '1']],
   ['UQRP_DATASETS', ['on', 'off'], ['ON', 'true', '1']],
   ['UQRP_DATASETS_ASOF', ['on', 'off'], ['ON', 'true', '1']],
+  ['UQRP_DATASETS_LOG', ['off'], ['ON', 'true', '1']],
+  ['UQRP_DATASETS_LOG_POLICY', ['policy.txt', '/a/policy', ''], ['a\0b']],
   ['UQRP_BTC', ['on', 'off'], ['ON', 'true', '1']],
   ['UQRP_GEOIP_DB', ['city.mmdb', '/a/b.mmdb', ''], ['a\0b']],
   [

@@ -21,7 +21,9 @@ import {
 } from '../../store/datasets.ts';
 import { appendChanges } from '../../store/log/change-log.ts';
 import type { Db, Tx } from '../../store/store.ts';
-import type { HasClock, HasIds, HasStore } from '../deps.ts';
+import type { HasClock, HasIds, HasStore, HasTransparencyLog } from '../deps.ts';
+import { appendLogEntries, keyEntry, manifestEntry } from '../transparency/append.ts';
+import { LOG_SLUG } from '../transparency/init.ts';
 import { checkAttestedItems, type DatasetFiles, type ItemsOptions, readManifestFile } from './attest.ts';
 import { type CheckedItems, DatasetFault } from './items.ts';
 import { type AttestationKey, keyOfManifest, ownKeyRows, storeKeys } from './keys.ts';
@@ -38,7 +40,7 @@ interface Claimed {
 }
 
 type WaitDeps = HasStore & HasClock & { readonly timers?: Timers | undefined };
-type ClaimDeps = WaitDeps & HasIds;
+type ClaimDeps = WaitDeps & HasIds & HasTransparencyLog;
 
 /**
  * Whether the version is served with this manifest.
@@ -246,6 +248,8 @@ export async function importDataset(
   options: ImportOptions,
 ): Promise<Imported> {
   const manifest = readManifestFile(files.manifest, readSignedManifest);
+  if (deps.isLogged && manifest.slug === LOG_SLUG)
+    throw new DatasetFault([`${files.manifest}: the slug ${LOG_SLUG} is that of the transparency log`]);
   const own = ownKeyRows(options.own);
   const key = await keyOfManifest(deps.store.read, manifest, own, options.key);
   if (!isAttestedBy(manifest, Buffer.from(key.public_key, 'base64'))) {
@@ -282,7 +286,7 @@ export async function importDataset(
 }
 
 async function publish(
-  { store, clock }: ClaimDeps,
+  { store, clock, isLogged }: ClaimDeps,
   manifest: SignedManifest,
   lease: ImportLease,
   keys: readonly KeyRow[],
@@ -291,10 +295,10 @@ async function publish(
     const now = clock();
     if (!(await markServed(tx, lease, now))) throw lost();
     const published = publishedChange({ id: lease.versionId, manifest: JSON.stringify(manifest) });
-    await appendChanges(
-      tx,
-      [...(await storeKeys(tx, keys)), { owner: null, cause: 'direct', ...published }],
-      now,
-    );
+    const stored = await storeKeys(tx, keys);
+    // A key is in the log before the manifest that needs it.
+    const entries = [...keys.map(keyEntry), manifestEntry(lease.versionId, manifest)];
+    const proved = isLogged ? await appendLogEntries(tx, entries) : [];
+    await appendChanges(tx, [...stored, { owner: null, cause: 'direct', ...published }, ...proved], now);
   });
 }

@@ -9,7 +9,8 @@ import { keyChange } from '../../store/dataset-changes.ts';
 import { findKey, type KeyRow, putKeys } from '../../store/datasets.ts';
 import { appendChanges } from '../../store/log/change-log.ts';
 import type { Db, Tx } from '../../store/store.ts';
-import type { HasClock, HasStore } from '../deps.ts';
+import type { HasClock, HasStore, HasTransparencyLog } from '../deps.ts';
+import { appendLogEntries, keyEntry } from '../transparency/append.ts';
 import { DatasetFault } from './items.ts';
 
 export interface AttestationKey {
@@ -88,11 +89,13 @@ function namesIn(folder: string): readonly string[] {
 
 /** Stores and publishes the public keys of this data directory: an older one ends when the next one begins. */
 export async function publishOwnKeys(
-  { store, clock }: HasStore & HasClock,
+  { store, clock, isLogged }: HasStore & HasClock & HasTransparencyLog,
   own: readonly AttestationKey[],
 ): Promise<void> {
   await store.write(async (tx) => {
-    const changes = await storeKeys(tx, ownKeyRows(own));
+    const rows = ownKeyRows(own);
+    const changes = await storeKeys(tx, rows);
+    if (isLogged) await appendLogEntries(tx, rows.map(keyEntry));
     if (changes.length > 0) await appendChanges(tx, changes, clock());
   });
 }

@@ -5,7 +5,8 @@ import { compareVersions } from '../../protocol/datasets/query.ts';
 import { retireVersions } from '../../store/dataset-changes.ts';
 import type { VersionState } from '../../store/datasets.ts';
 import { inflatePart, listVersions, partsAfter, type VersionRow } from '../../store/datasets.ts';
-import type { HasClock, HasStore } from '../deps.ts';
+import type { HasClock, HasStore, HasTransparencyLog } from '../deps.ts';
+import { logRetirements, retireLogged } from '../transparency/append.ts';
 import { DatasetFault } from './items.ts';
 
 /** A version with its manifest. */
@@ -38,7 +39,7 @@ export async function servedVersions({ store }: HasStore, slug: string): Promise
  * @throws DatasetFault when there is none
  */
 export async function retireDataset(
-  { store, clock }: HasStore & HasClock,
+  { store, clock, isLogged }: HasStore & HasClock & HasTransparencyLog,
   slug: string,
   version: string | null,
 ): Promise<string[]> {
@@ -46,10 +47,14 @@ export async function retireDataset(
   const retired = await store.write(async (tx) => {
     const rows = await listVersions(tx, states, slug);
     const named = rows.filter((row) => version === null || row.version === version);
-    return retireVersions(tx, named, clock());
+    const now = clock();
+    const logged = isLogged ? (served: readonly VersionRow[]) => logRetirements(tx, served, now) : undefined;
+    return (await retireVersions(tx, named, now, logged)).map((row) => row.version);
   });
-  if (retired.length === 0) throw new DatasetFault([`${nameOf(slug, version)} is not served`]);
-  return retired.map((row) => row.version);
+  // A log that was recovered may say of a version that it is served, which this database does not have.
+  const inLog = isLogged ? await store.write((tx) => retireLogged(tx, slug, version, clock())) : [];
+  if (retired.length + inLog.length === 0) throw new DatasetFault([`${nameOf(slug, version)} is not served`]);
+  return [...retired, ...inLog];
 }
 
 /** A served version. @param version null: the latest. @throws DatasetFault when it is not served */

@@ -14,14 +14,24 @@ const ZERO = /^0(?:\.0{0,3})?$/;
 
 /** The smallest coding that the client takes. @param header `Accept-Encoding` */
 export function bestCoding(header: string | undefined): Coding {
+  if (acceptedCodings(header).has('br')) return 'br';
+  return acceptsGzip(header) ? 'gzip' : 'identity';
+}
+
+/** @param header `Accept-Encoding` */
+export function acceptsGzip(header: string | undefined): boolean {
+  const accepted = acceptedCodings(header);
+  return accepted.has('gzip') || accepted.has('x-gzip');
+}
+
+function acceptedCodings(header: string | undefined): ReadonlySet<string> {
   const accepted = new Set<string>();
   for (const part of (header ?? '').toLowerCase().split(',')) {
     const [name = '', ...parameters] = part.split(';').map((text) => text.trim());
     const isRefused = parameters.some((text) => text.startsWith('q=') && ZERO.test(text.slice(2)));
     if (!isRefused) accepted.add(name);
   }
-  if (accepted.has('br')) return 'br';
-  return accepted.has('gzip') || accepted.has('x-gzip') ? 'gzip' : 'identity';
+  return accepted;
 }
 
 export interface DashboardFile {

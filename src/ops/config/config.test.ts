@@ -47,6 +47,7 @@ describe('loadConfig', () => {
       btc: false,
       datasets: false,
       datasetsAsOf: false,
+      datasetsLog: null,
       geoipDb: null,
       sync: true,
       nameServers: [

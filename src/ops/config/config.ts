@@ -13,6 +13,7 @@ import {
   type VariableName,
 } from './env.ts';
 import { type FeedSettings, readFeed } from './feed-settings.ts';
+import { type LogSettings, readLogSettings } from './log-settings.ts';
 import { type HostPort, PROVIDER_OFF } from './parsers.ts';
 
 /** A start or a command failed for a reason outside the program. The message says what, where and what to do. */
@@ -72,6 +73,8 @@ export interface Config {
   readonly datasets: boolean;
   /** Without `datasets` it means nothing. */
   readonly datasetsAsOf: boolean;
+  /** Null: what is published goes into no transparency log. */
+  readonly datasetsLog: LogSettings | null;
   /** Null: the database that ships with the package. */
   readonly geoipDb: string | null;
   readonly nameServers: readonly NameServer[];
@@ -145,6 +148,8 @@ export function loadConfig(env: Environment, line: CommandLine = {}): Config {
   faults.push(...combinationFaults(values));
   const { feed, faults: feedFaults } = readFeed(values, values.UQRP_ROLE === 'edge');
   faults.push(...feedFaults);
+  const { datasetsLog, faults: logFaults } = readLogSettings(values);
+  faults.push(...logFaults);
   if (faults.length > 0) throw new ConfigError(faults);
   const v = values as Values;
   return deepFreeze({
@@ -178,6 +183,7 @@ export function loadConfig(env: Environment, line: CommandLine = {}): Config {
     btc: v.UQRP_BTC,
     datasets: v.UQRP_DATASETS,
     datasetsAsOf: v.UQRP_DATASETS_ASOF,
+    datasetsLog,
     geoipDb: v.UQRP_GEOIP_DB === null ? null : resolve(v.UQRP_GEOIP_DB),
     nameServers: v.UQRP_NS,
     dnssec: v.UQRP_DNSSEC,

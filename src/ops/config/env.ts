@@ -152,6 +152,21 @@ export const ENVIRONMENT = {
     meaning: 'Whether `identity` queries may name an instant (`-t-`); needs UQRP_DATASETS `on`',
     expects: SWITCH,
   }),
+  UQRP_DATASETS_LOG: variable({
+    parse: onOff,
+    fallback: 'off',
+    meaning:
+      'Whether what the dataset registry publishes goes into a transparency log, for good; needs UQRP_DATASETS_LOG_POLICY, and `uqrp log init` once. An edge learns it from control',
+    expects: SWITCH,
+  }),
+  UQRP_DATASETS_LOG_POLICY: variable({
+    parse: anyText,
+    fallback: null,
+    shown: 'none',
+    meaning:
+      'File with the witnesses of the transparency log, their URLs, and how many must cosign (tlog-policy); needed with UQRP_DATASETS_LOG `on`',
+    expects: 'a path',
+  }),
   UQRP_BTC: variable({
     parse: onOff,
     fallback: 'off',

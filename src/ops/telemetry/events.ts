@@ -11,6 +11,7 @@ import {
   ROLLOVER_STEPS,
   ROLLOVER_WAITS,
   STORE_PATHS,
+  TRANSPARENCY_STATES,
   VIEW_DISCARDS,
   VIEW_PATHS,
 } from './vocabulary.ts';
@@ -120,6 +121,16 @@ export const EVENTS = {
     message:
       'a step of a key rollover is due and waits. parent: set the DS records that "uqrp dnssec ds" prints, and no others. resolvers: none of UQRP_RESOLVERS answers. nodes: start the nodes that "uqrp node status" calls late, or remove them',
     fields: { role: KEY_ROLES, step: ROLLOVER_STEPS, reason: ROLLOVER_WAITS },
+  },
+  'transparency.state': {
+    level: 'warn',
+    message: 'the transparency log has come into another state',
+    fields: { state: TRANSPARENCY_STATES, entries: 'number', signed: 'number', published: 'number' },
+  },
+  'transparency.failing': {
+    level: 'error',
+    message: 'the transparency log could not be signed or published. It is tried again',
+    fields: {},
   },
   'keys.rollover_failing': {
     level: 'error',

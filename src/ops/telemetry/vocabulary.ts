@@ -67,3 +67,6 @@ export const UNREADY_REASONS = ['starting', 'keys', 'store', 'feed', 'workers', 
 export type UnreadyReason = (typeof UNREADY_REASONS)[number];
 
 export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
+
+/** How the transparency log of datasets is (`control/transparency/signer.ts`). */
+export const TRANSPARENCY_STATES = ['absent', 'current', 'waiting', 'behind', 'damaged', 'keyless'] as const;

@@ -18,6 +18,7 @@ import {
 } from '../../control/accounts/mails.ts';
 
 import type { ServiceFacts } from '../../control/api-deps.ts';
+import type { SignerReport } from '../../control/transparency/signer.ts';
 import type { Nodes } from '../../control/usage/propagation.ts';
 import { oldestDueSeconds } from '../../control/webhooks/dispatcher.ts';
 import type { FreeMemory } from '../../http/body-budget.ts';
@@ -40,13 +41,16 @@ import { checkWebhookUrl } from '../../outbound/url-check.ts';
 import { makeServices, type ServiceContext } from '../../services/list.ts';
 import { isDiskFull } from '../../store/engine/engine-errors.ts';
 import type { Store } from '../../store/store.ts';
-import { type StoreFault, startControlWork } from './control-work.ts';
+import { openLogKeys, policyOfSettings, witnessClient } from '../zone-keys/log-key.ts';
+import { type ControlTransparency, type StoreFault, startControlWork } from './control-work.ts';
 
 export interface ControlRole {
   /** Not listening yet. */
   readonly app: FastifyInstance;
   /** Seconds that the longest waiting webhook has been due. */
   webhookOldestDue(): Promise<number>;
+  /** How the transparency log is; null: there is none. */
+  transparency(): SignerReport | null;
   /** Starts no new background work; requests go on. `stop` waits for the work that has started. */
   quiesce(): void;
   stop(): Promise<void>;
@@ -210,6 +214,31 @@ export function storeFaults({
   };
 }
 
+/** The signer of the transparency log: its witnesses, its key, and what is logged of it. */
+function transparencyOf(
+  { config, store, secret, clock, log }: ControlRoleOptions,
+  resolve: ReturnType<typeof makeResolve>,
+): ControlTransparency | null {
+  const { datasetsLog } = config;
+  if (datasetsLog === null) return null;
+  const isDue = createReportLimits<'failing'>(clock);
+  const keys = openLogKeys({ dataDir: config.dataDir, store, secret });
+  let told: SignerReport['state'] = 'current';
+  return {
+    policy: policyOfSettings(datasetsLog),
+    send: witnessClient(datasetsLog, resolve),
+    findKey: () => keys.find(),
+    onReport({ state, entries, signed, published }) {
+      if (state === told) return;
+      told = state;
+      log.event('transparency.state', { state, entries, signed, published });
+    },
+    onError(error) {
+      if (isDue('failing')) log.event('transparency.failing', {}, error);
+    },
+  };
+}
+
 export function openControlRole(options: ControlRoleOptions): ControlRole {
   const { config, store, clock, log } = options;
   const faultsOf = storeFaults(options);
@@ -237,6 +266,7 @@ export function openControlRole(options: ControlRoleOptions): ControlRole {
   const publicUrl = (): string => config.publicUrl ?? `http://localhost:${port()}`;
   const work = startControlWork({
     ...options,
+    transparency: transparencyOf(options, resolve),
     outbound: outbound.client,
     mailer,
     onNotice: (mail) => log.event('webhook.disabled', { mail }),
@@ -264,6 +294,7 @@ export function openControlRole(options: ControlRoleOptions): ControlRole {
   return {
     app,
     webhookOldestDue: () => oldestDueSeconds(store, clock()),
+    transparency: () => work.transparency(),
     quiesce: () => work.quiesce(),
     async stop() {
       await work.stop();

@@ -24,7 +24,7 @@ import { openStoreOnceThere } from '../start-checks.ts';
 import { type AutomaticRollover, startAutomaticRollover } from '../zone-keys/automatic-rollover.ts';
 import { COOKIE_KEY, controlSecrets, TICKET_KEY, type ZoneKeys } from '../zone-keys/control-secrets.ts';
 import { openZoneKeys, refuseSecret } from '../zone-keys/open.ts';
-import { type ControlRoleOptions, openControlRole } from './control-role.ts';
+import { type ControlRole, type ControlRoleOptions, openControlRole } from './control-role.ts';
 import type { ControlFeed } from './feed-work.ts';
 
 export interface ControlSide {
@@ -36,6 +36,8 @@ export interface ControlSide {
   readonly feed: ControlFeed | null;
   isStoreUp(): boolean;
   webhookOldestDue(): Promise<number>;
+  /** How the transparency log is; null: there is none. */
+  transparency: ControlRole['transparency'];
   /** The signing keys, by role. */
   keys(): readonly KeysNow[];
   quiesce(): void;
@@ -125,6 +127,7 @@ export async function openControlSide(
     feed,
     isStoreUp: () => probe.isUp(),
     webhookOldestDue: () => role.webhookOldestDue(),
+    transparency: () => role.transparency(),
     keys: () => rollover.status(),
     quiesce: () => role.quiesce(),
   };

@@ -13,6 +13,12 @@ import { startDeletions } from '../../control/namespaces/deletion.ts';
 import { openChallenges, sweepChallenges } from '../../control/passkeys/challenges.ts';
 import { startSweeper } from '../../control/records/expiry.ts';
 import { sharedLimiter } from '../../control/shared-limiter.ts';
+import {
+  createLogSigner,
+  runLogSigner,
+  type SignerDeps,
+  type SignerReport,
+} from '../../control/transparency/signer.ts';
 import { openPositions, SWEEP_EVERY, sweepAnswers } from '../../control/unit.ts';
 import { runWebhookLoops } from '../../control/webhooks/loops.ts';
 import type { NoticesOptions } from '../../control/webhooks/notices.ts';
@@ -60,13 +66,23 @@ export interface ControlWorkOptions {
   readonly mailer: NoticesOptions['mailer'];
   readonly onNotice: NoticesOptions['onNotice'];
   readonly metrics: Pick<Metrics, 'http' | 'swept' | 'webhooks'>;
+  /** Null or absent: what datasets publish goes into no transparency log. */
+  readonly transparency?: ControlTransparency | null;
   readonly onStoreFault: (event: StoreFault, error: unknown) => void;
   readonly onRequestFailed: NonNullable<ApiDeps['onError']>;
+}
+
+export interface ControlTransparency extends Pick<SignerDeps, 'policy' | 'send' | 'findKey'> {
+  /** After a pass. */
+  readonly onReport: (report: SignerReport) => void;
+  readonly onError: (error: unknown) => void;
 }
 
 export interface ControlWork {
   /** Not listening yet. */
   readonly app: FastifyInstance;
+  /** How the transparency log is; null: there is none in this process. */
+  transparency(): SignerReport | null;
   /** Starts no new background work; requests go on. `stop` waits for the work that has started. */
   quiesce(): void;
   stop(): Promise<void>;
@@ -105,6 +121,9 @@ export function startControlWork(options: ControlWorkOptions): ControlWork {
       ticketKey: deriveKey(secret, 'flag-ticket', 32),
       usage: usageSink(store, clock),
     },
+    transparencyLog: options.transparency
+      ? { limiter: config.restRate ? memoryLimiter(clock) : unlimited }
+      : null,
     observe: (observation) => metrics.http(observation),
     onError: (error, requestId) => {
       if (isDiskFull(error)) onStoreFault('store.failing', error);
@@ -127,7 +146,13 @@ export function startControlWork(options: ControlWorkOptions): ControlWork {
     onError: common.onError,
     ...(timers && { timers }),
   });
+  const signer = options.transparency
+    ? createLogSigner({ ...options.transparency, store, clock, random })
+    : null;
   const loops = [
+    ...(signer && options.transparency
+      ? [runLogSigner({ ...options.transparency, signer, store, signal, timers })]
+      : []),
     startSweeper({
       ...common,
       onSwept: (records) => metrics.swept(records),
@@ -150,6 +175,7 @@ export function startControlWork(options: ControlWorkOptions): ControlWork {
   ];
   return {
     app,
+    transparency: () => signer?.report() ?? null,
     quiesce: () => ending.abort(),
     async stop() {
       ending.abort();

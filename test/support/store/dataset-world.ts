@@ -6,6 +6,7 @@ import { timeOrderedUuids } from '../../../src/base/ids.ts';
 import { attestFiles } from '../../../src/control/datasets/attest.ts';
 import { type Imported, type ImportOptions, importDataset } from '../../../src/control/datasets/import.ts';
 import type { AttestationKey } from '../../../src/control/datasets/keys.ts';
+import type { HasTransparencyLog } from '../../../src/control/deps.ts';
 import { attestationKeyId, rawPublicKey } from '../../../src/protocol/datasets/attestation.ts';
 import type { DatasetItem } from '../../../src/protocol/datasets/item.ts';
 import type { SignedManifest } from '../../../src/protocol/datasets/manifest.ts';
@@ -17,7 +18,12 @@ export interface DatasetWorld {
   readonly at: (name: string) => string;
   /** Writes and signs the files of a version. */
   sign(version: string, items: string, more?: SignOptions): SignedFiles;
-  import(store: Store, files: SignedFiles, options?: Partial<ImportOptions>): Promise<Imported>;
+  import(
+    store: Store,
+    files: SignedFiles,
+    options?: Partial<ImportOptions>,
+    deps?: HasTransparencyLog,
+  ): Promise<Imported>;
 }
 
 export interface SignedFiles {
@@ -52,9 +58,9 @@ export async function withDatasets(scenario: (world: DatasetWorld) => Promise<vo
         writeFileSync(paths.manifest, JSON.stringify(signed));
         return { ...paths, signed };
       },
-      import: (store, { manifest, items }, options = {}) =>
+      import: (store, { manifest, items }, options = {}, deps = {}) =>
         importDataset(
-          { store, clock: Date.now, newId: timeOrderedUuids(Date.now) },
+          { store, clock: Date.now, newId: timeOrderedUuids(Date.now), ...deps },
           { manifest, items },
           { own: [key], key: null, sortFolder: folder, pauseMs: 0, ...options },
         ),

@@ -1,0 +1,174 @@
+/**
+ * A log that is behind its witnesses takes back what the database lost: the entries from tiles or from the folder of a monitor, up to a checkpoint
+ * that a quorum cosigned. What was appended since and never signed comes behind them.
+ */
+import { InputError } from '../../base/errors.ts';
+import { readKeyTxt } from '../../protocol/datasets/published.ts';
+import type { Checkpoint } from '../../protocol/transparency/checkpoint.ts';
+import { readTransparencyEntry } from '../../protocol/transparency/entries.ts';
+import type { TrustPolicy } from '../../protocol/transparency/policy.ts';
+import { checkNote } from '../../protocol/transparency/signatures.ts';
+import {
+  decodeEntries,
+  TILE_WIDTH,
+  type Tile,
+  tilePath,
+  tileWidth,
+} from '../../protocol/transparency/tiles.ts';
+import { leafHash, sameOctets } from '../../protocol/transparency/tree.ts';
+import { keyChange, retireVersions } from '../../store/dataset-changes.ts';
+import { findKey, type KeyRow, listVersions, putKeys } from '../../store/datasets.ts';
+import { appendChanges, type NewChange } from '../../store/log/change-log.ts';
+import type { Tx } from '../../store/store.ts';
+import {
+  cutLogEntries,
+  holdLogHead,
+  insertLogCheckpoint,
+  type LogEntry,
+  lastEntriesOf,
+  lastSignedCheckpoint,
+  moveLogHead,
+  readLogEntries,
+} from '../../store/transparency.ts';
+import type { HasClock, HasStore } from '../deps.ts';
+import { appendLogEntries, type EntryDraft, entryName, insertAt } from './append.ts';
+import { verifierKeyOfLog } from './init.ts';
+import type { LogKey } from './signer.ts';
+import { rootAt } from './tree.ts';
+
+/** Where the log is read: the paths below its URL. */
+export interface LogSource {
+  /** The file or resource with this path. @throws InputError when it is not there */
+  read(path: string, maxOctets: number): Promise<Uint8Array>;
+}
+
+export interface Recovered {
+  /** Of the checkpoint that holds now. */
+  readonly size: number;
+  /** Entries that came from elsewhere. */
+  readonly entries: number;
+  /** Versions that the log says are served, and this database does not have: `slug@version`. */
+  readonly missing: readonly string[];
+  /** Versions that were retired since the backup, and are retired again. */
+  readonly retired: readonly string[];
+}
+
+type RecoverDeps = HasStore & HasClock & { readonly policy: TrustPolicy; readonly key: LogKey };
+
+const NOTE_MAX = 131_072;
+const BUNDLE_MAX = TILE_WIDTH * (65_535 + 2);
+
+/** @throws InputError where the source is not trusted, has nothing new, or has another history */
+export async function recoverLog(deps: RecoverDeps, source: LogSource): Promise<Recovered> {
+  const { store, key } = deps;
+  const signed = await lastSignedCheckpoint(store.read);
+  if (signed === null) throw new InputError('there is no transparency log here: uqrp log init begins one');
+  const policy = { ...deps.policy, logs: [{ key: verifierKeyOfLog(key), url: null }] };
+  const note = Buffer.from(await source.read('checkpoint', NOTE_MAX)).toString('utf8');
+  const judged = checkNote(note, policy);
+  if (!judged.valid) throw new InputError(`the checkpoint there is not trusted: ${judged.reason}`);
+  const { checkpoint, cosigners } = judged;
+  if (checkpoint.size <= signed.size)
+    throw new InputError(
+      `the checkpoint there has ${checkpoint.size} entries, and this database has signed ${signed.size}: there is nothing to recover`,
+    );
+  const leaves = await leavesOf(source, signed.size, checkpoint.size);
+  const found = leaves.map((leaf, at) => entryOf(leaf, signed.size + at));
+  const published = Math.max(0, ...cosigners.map(({ time }) => time)) * 1000;
+  return store.write((tx) => replace(tx, { deps, from: signed.size, checkpoint, note, published, found }));
+}
+
+async function leavesOf(source: LogSource, from: number, size: number): Promise<Uint8Array[]> {
+  const leaves: Uint8Array[] = [];
+  for (let n = Math.floor(from / TILE_WIDTH); n * TILE_WIDTH < size; n++) {
+    const tile: Tile = { level: 'entries', n, width: tileWidth('entries', n, size) };
+    const bundle = decodeEntries(await source.read(tilePath(tile), BUNDLE_MAX), tile.width);
+    if (bundle === null) throw new InputError(`${tilePath(tile)} is not a bundle of ${tile.width} entries`);
+    leaves.push(...bundle.slice(Math.max(0, from - n * TILE_WIDTH)));
+  }
+  return leaves;
+}
+
+interface Replacement {
+  readonly deps: RecoverDeps;
+  readonly from: number;
+  readonly checkpoint: Checkpoint;
+  readonly note: string;
+  readonly published: number;
+  readonly found: readonly LogEntry[];
+}
+
+async function replace(
+  tx: Tx,
+  { deps, from, checkpoint, note, published, found }: Replacement,
+): Promise<Recovered> {
+  const now = deps.clock();
+  const rows = await listVersions(tx, ['served']);
+  // Rows of datasets come before the head of the log. Which of them the recovered part retires is known before it is stored.
+  const keys = await putRecoveredKeys(tx, found);
+  const head = await holdLogHead(tx);
+  const last = await lastSignedCheckpoint(tx);
+  if (head === null || last?.size !== from) throw new InputError('the log has signed meanwhile: try again');
+  const own = await readLogEntries(tx, from, head.size);
+  await cutLogEntries(tx, from);
+  await moveLogHead(tx, from);
+  for (let at = 0; at < found.length; at += TILE_WIDTH)
+    await insertAt(tx, from + at, found.slice(at, at + TILE_WIDTH));
+  if (!sameOctets(await rootAt(tx, checkpoint.size), checkpoint.root))
+    throw new InputError(
+      'the entries there do not continue the log of this database to the cosigned checkpoint: it is another history',
+    );
+  await insertLogCheckpoint(tx, { size: checkpoint.size, root: checkpoint.root, note, published });
+  const linked = await appendLogEntries(tx, own.map(draftOf));
+  const state = new Map<string, LogEntry>();
+  const names = [...new Set(found.flatMap(({ kind, name }) => (kind === 'key' ? [] : [name])))];
+  for (const entry of await lastEntriesOf(tx, names)) state.set(entry.name, entry);
+  const retired = rows.filter((row) => state.get(entryName(row))?.kind === 'retirement');
+  const changes: NewChange[] = [...keys, ...linked];
+  if (changes.length > 0) await appendChanges(tx, changes, now);
+  await retireVersions(tx, retired, now);
+  const served = new Set(rows.map(entryName));
+  return {
+    size: checkpoint.size,
+    entries: found.length,
+    missing: [...state.values()]
+      .filter(({ kind, name }) => kind === 'manifest' && !served.has(name))
+      .map(({ name }) => name)
+      .sort(),
+    retired: retired.map(entryName),
+  };
+}
+
+function draftOf({ kind, name, leaf, version_id }: LogEntry): EntryDraft {
+  return { kind, name, leaf, version_id };
+}
+
+/** Keys that the log has and this database lost, or knows an earlier state of. */
+async function putRecoveredKeys(tx: Tx, found: readonly LogEntry[]): Promise<NewChange[]> {
+  const rows = new Map<string, KeyRow>();
+  for (const { kind, name, leaf } of found) {
+    const key = kind === 'key' ? readKeyTxt(leaf) : null;
+    if (key === null) continue;
+    const { since, end: until } = key;
+    const known = await findKey(tx, name);
+    const public_key = Buffer.from(key.publicKey).toString('base64');
+    rows.set(name, { kid: name, public_key, since, until, is_own: known?.is_own ?? 0 });
+  }
+  const changed = await putKeys(tx, [...rows.values()]);
+  return changed.map((key) => ({ owner: null, cause: 'direct', ...keyChange(key) }));
+}
+
+function entryOf(leaf: Uint8Array, idx: number): LogEntry {
+  const common = { idx, leaf, hash: leafHash(leaf), version_id: null };
+  const entry = readTransparencyEntry(leaf);
+  switch (entry?.kind) {
+    case 'key':
+      return { ...common, kind: 'key', name: entry.kid };
+    case 'manifest':
+      return { ...common, kind: 'manifest', name: entryName(entry.manifest) };
+    case 'retirement':
+      return { ...common, kind: 'retirement', name: entryName(entry.retirement) };
+    default:
+      throw new InputError(`entry ${idx} is of a kind that this release does not know`);
+  }
+}
