@@ -47,6 +47,20 @@ describe('the model of DNS answers', () => {
     assert.throws(() => told.see('one', { node: 'n2' }), /read without a right/);
   });
 
+  it('tokens of a deleted namespace end one after the other, and none opens it again', () => {
+    const told = new Told().begin();
+    const token = { id: 't2', token: 'other', expires_at: new Date(100_000).toISOString() };
+    told.do('POST', '/namespaces/n1/query_tokens', { name: 't' }, 201, token);
+    told.write('r1', 'one');
+    told.see('one', STALE);
+    told.do('DELETE', '/namespaces/n1', undefined, 204);
+    told.refused(STALE);
+    told.see('one', { ...STALE, token: 'other' });
+    assert.throws(() => told.see('one', STALE), /read without a right/);
+    told.refused({ ...STALE, token: 'other' });
+    assert.throws(() => told.see('one', { ...STALE, token: 'other' }), /read without a right/);
+  });
+
   it('what control says that a node has applied counts as shown', () => {
     const told = new Told().begin();
     told.write('r1', 'one');

@@ -133,6 +133,8 @@ export function createDnsCheck(model: Model, { ahead }: DnsCheckOptions): DnsChe
         const flags = [space.isClosed, space.isSuspended, space.publicRead, known?.isLive ?? null];
         for (const by of combinations(flags.map((register) => (register === null ? [] : of(register))))) {
           const [isClosed, isSuspended, isOpen, isLive] = by.map((write) => write?.value === true);
+          // Its tokens end before it does.
+          if (isClosed && isLive && known?.namespaceId === space.id) continue;
           for (const maxTtl of of(space.maxTtl)) {
             const namespace = {
               id: space.id,

@@ -155,6 +155,9 @@ export function createModel(): Model {
     if (namespaceId !== undefined && body.token !== undefined && !state.tokens.has(body.token)) {
       const isLive = createRegister(false);
       done(isLive.begin(true, from), at);
+      for (const { write, effects } of state.namespaces.get(namespaceId)?.closings ?? []) {
+        if (!write.isVoid && write.to >= from) effects.push({ write: isLive.begin(false, write.from) });
+      }
       const token = { namespaceId, expiresAt: Date.parse(body.expires_at), isLive };
       state.tokens.set(body.token, token);
       state.tokenIds.set(body.id, token);
@@ -312,12 +315,17 @@ function take(state: State, { account, body }: Request, from: number): Effect {
   };
 }
 
-/** The namespace is refused at once, and everything in it is gone. */
+/**
+ * The namespace is refused at once, and everything in it is gone. Its tokens end one after the other: nodes apply the log in parts, so that
+ * one may be refused while another one still opens it.
+ */
 function close(state: State, id: string, from: number): Effect[] {
   const namespace = state.namespaces.get(id)!;
   const write = namespace.isClosed.begin(true, from);
   const effects: Effect[] = [{ write }];
   namespace.closings.push({ write, effects });
+  for (const { namespaceId, isLive } of state.tokens.values())
+    if (namespaceId === id) effects.push({ write: isLive.begin(false, from) });
   for (const [key, register] of state.records) {
     if (namespaceOf(key) !== namespace.name) continue;
     effects.push({ write: register.begin(null, from, { ends: rowOf(state, id) }) });
