@@ -1,4 +1,4 @@
-import { createRegister, type Effect, type Register } from './register.ts';
+import { createRegister, type Effect, type Register, type Write } from './register.ts';
 import type { Request } from './told.ts';
 
 /** A webhook as its owner knows it. What the service itself disables is not among it. */
@@ -19,8 +19,8 @@ export interface WebhookState {
 
 export interface WebhookStates {
   readonly byId: ReadonlyMap<string, WebhookState>;
-  /** Every URL that anybody ever asked for: the answer may have been lost. */
-  readonly urls: ReadonlySet<string>;
+  /** Every URL that anybody ever asked for, and by which request for a new webhook: the answer may have been lost. Null: by another one. */
+  readonly urls: ReadonlyMap<string, Write<unknown> | null>;
   effects(request: Request, from: number): readonly Effect[];
   made(
     request: Request,
@@ -32,14 +32,19 @@ export interface WebhookStates {
 
 export function createWebhookStates(): WebhookStates {
   const byId = new Map<string, WebhookState>();
-  const urls = new Set<string>();
+  const urls = new Map<string, Write<unknown> | null>();
 
   return {
     byId,
     urls,
     effects({ method, path, body }, from) {
       const asked = body?.webhook ?? {};
-      if (asked.url !== undefined) urls.add(asked.url);
+      if (path === '/webhooks' && method === 'POST') {
+        const write = createRegister(false).begin(true, from);
+        urls.set(asked.url, write);
+        return [{ write }];
+      }
+      if (asked.url !== undefined) urls.set(asked.url, null);
       const [, id, action] = /^\/webhooks\/([^/]+)(?:\/(\w+))?$/.exec(path) ?? [];
       const webhook = byId.get(id ?? '');
       if (webhook === undefined) return [];

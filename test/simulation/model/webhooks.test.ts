@@ -81,6 +81,18 @@ describe('the model of webhooks', () => {
     assert.equal(told.check.missing(), null);
   });
 
+  it('an endpoint is owed what it has not got, also one that was asked for without an answer', () => {
+    const told = begun();
+    const owed = (): boolean => told.check.isOwed('a', base64('one'));
+    told.write('r1', 'one');
+    const webhook = { url: URL, events: ['record.upserted'] };
+    told.do('POST', '/webhooks', { webhook }, 422);
+    assert.equal(owed(), false);
+    told.answer(told.send('POST', '/webhooks', { webhook: { ...webhook, url: `${URL}1` } }), 500);
+    assert.equal(owed(), true);
+    assert.equal(told.check.isOwed('b', base64('one')), false);
+  });
+
   it('nothing arrives that nobody wrote, or that was not asked for', () => {
     const told = begun().hook({ scopes: { namespaces: ['other'] } });
     told.write('r1', 'one');

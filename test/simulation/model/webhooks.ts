@@ -118,11 +118,16 @@ export function createWebhooksCheck(model: Model, options: WebhooksCheckOptions)
       for (const endpoint of endpoints.values()) endpoint.lastSeq = 0;
     },
     isOwed(account, data) {
-      // One that was made by a request without an answer has an endpoint that nobody has heard of.
-      const urls = [...state.webhooks.byId.values()]
+      const known = [...state.webhooks.byId.values()]
         .filter((webhook) => webhook.account === account)
         .flatMap(({ url }) => url.writes.map(({ value }) => value));
-      return urls.some((url) => endpointOf(url).hasFailed || !endpointOf(url).data.has(data));
+      // Nobody can tell of one that was made by a request without an answer, also not that it was deleted.
+      const perhaps = [...state.webhooks.urls].flatMap(([url, made]) =>
+        made?.by === account && !made.isCertain && !made.isVoid ? [url] : [],
+      );
+      return [...known, ...perhaps].some(
+        (url) => endpointOf(url).hasFailed || !endpointOf(url).data.has(data),
+      );
     },
   };
 
