@@ -1,13 +1,13 @@
 /** The database of a seed: the real embedded store over one file in memory, opened once by each process, with what may go wrong between them. */
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ChangeSource, Snapshot } from '../../src/feed/ports/change-source.ts';
 import type { Change } from '../../src/protocol/change.ts';
 import { renewEpoch } from '../../src/store/service-facts.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import type { Db, Store, WorkTopic } from '../../src/store/store.ts';
+import type { Db, Store, Tx, WorkTopic } from '../../src/store/store.ts';
 import type { ProcessPorts } from './common.ts';
+import { connect, dropFile, emptyDatabase, forgetConnections } from './connections.ts';
 import { whileAlive } from './process.ts';
 import type { ProcessTimers, Scheduler } from './scheduler.ts';
 
@@ -65,42 +65,31 @@ interface OpenDatabase {
   close(): Promise<void>;
 }
 
-/** Unlike `tmpdir`, in memory wherever Linux is. */
-const FOLDER = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 /** Until another process hears of a commit. */
 const ANNOUNCED_MS = 3;
 const PAGE = 1_000;
 
-let folder: string | null = null;
-let seeds = 0;
-
-/** A folder of this process of the system, with a migrated database to copy. It goes with the process. */
-async function template(): Promise<string> {
-  if (folder !== null) return folder;
-  const made = mkdtempSync(join(FOLDER, 'uqrp-world-'));
-  process.once('exit', () => rmSync(made, { recursive: true, force: true }));
-  const store = await openSqliteStore({ file: join(made, 'template'), clock: () => 0 });
+async function migrated(file: string): Promise<void> {
+  const store = await openSqliteStore({ file, clock: () => 0 });
   await store.close();
-  folder = made;
-  return made;
 }
 
 export async function createDatabase(scheduler: Scheduler, epoch: string): Promise<Database> {
-  const home = join(await template(), `${++seeds}`);
-  mkdirSync(home);
-  const file = join(home, 'db');
-  const backup = join(home, 'backup');
-  copyFileSync(join(home, '../template'), file);
+  const { file, template } = await emptyDatabase(migrated);
+  const backup = join(file, '../backup');
   const listeners = new Set<() => void>();
   let restoring: Promise<void> = Promise.resolve();
   let truth = await openTruth();
-  await truth.write((tx) =>
-    tx.execute(`update service_facts set value = '${epoch}' where name = 'epoch'`, []),
-  );
+  await truth.write(nameEpoch);
   let taken = 0;
   let restoredTo = 0;
   let backupAt = scheduler.now();
-  copyFiles(file, backup);
+  let isBackedUp = false;
+  let wasReplaced = false;
+
+  async function nameEpoch(tx: Tx): Promise<void> {
+    await tx.execute(`update service_facts set value = '${epoch}' where name = 'epoch'`, []);
+  }
 
   function openTruth(): Promise<Store> {
     const timers: ProcessTimers = {
@@ -109,7 +98,13 @@ export async function createDatabase(scheduler: Scheduler, epoch: string): Promi
       isDead: () => false,
       enter: (run) => run(),
     };
-    return openSqliteStore({ file, clock: () => scheduler.now(), timers, watchFile: () => NO_WATCH });
+    return openSqliteStore({
+      file,
+      clock: () => scheduler.now(),
+      timers,
+      connect,
+      watchFile: () => NO_WATCH,
+    });
   }
 
   function announce(): void {
@@ -131,6 +126,7 @@ export async function createDatabase(scheduler: Scheduler, epoch: string): Promi
         file,
         clock: ports.clock,
         timers: ports.timers,
+        connect,
         watchFile(_path, written) {
           const listener = (): void => void ports.timers.enter(written);
           listeners.add(listener);
@@ -165,14 +161,19 @@ export async function createDatabase(scheduler: Scheduler, epoch: string): Promi
       ),
     backUp() {
       copyFiles(file, backup);
+      isBackedUp = true;
       backupAt = scheduler.now();
     },
     restore() {
       restoring = restoring.then(async () => {
         await truth.close();
+        // Another file has the name from here on.
+        forgetConnections();
         for (const suffix of FILES) rmSync(`${file}${suffix}`, { force: true });
-        copyFiles(backup, file);
+        copyFiles(isBackedUp ? backup : template, file);
+        wasReplaced = true;
         truth = await openTruth();
+        if (!isBackedUp) await truth.write(nameEpoch);
         await truth.write((tx) => renewEpoch(tx, scheduler.now()));
         restoredTo = (await truth.changes.bounds()).head;
         taken = Math.min(taken, restoredTo);
@@ -185,7 +186,7 @@ export async function createDatabase(scheduler: Scheduler, epoch: string): Promi
     async close() {
       await restoring;
       await truth.close();
-      rmSync(home, { recursive: true });
+      if (wasReplaced) dropFile();
     },
   };
   return database;

@@ -29,7 +29,7 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     from: '      const staged = emptyState();',
     to: '      const staged = emptyState(); replaceAll(state, { ...staged, maxTtls: state.maxTtls });',
     // A packet cache may still have an answer that the emptied view lacks.
-    finds: /refuses an existing name|answers what its view does not have/,
+    finds: /refuses an existing name|answers what its view does not have|ModelError: n\d answers/,
   },
   'same-epoch-after-restore': {
     why: 'a restored backup is the same log to everybody',

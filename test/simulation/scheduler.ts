@@ -1,3 +1,4 @@
+import './quick-crypto.ts';
 import type { Timers } from '../../src/base/lifecycle/timers.ts';
 
 /** Simulated time: callbacks in order of their time, and of their making where that is equal. Between two of them all promises settle. */
@@ -96,22 +97,9 @@ export function createScheduler(start: number): Scheduler {
   };
 }
 
-/** Whether an immediate waits besides the one that asks, or a thread works. Promises have all settled when an immediate runs. */
+/** Whether an immediate waits besides the one that asks. Promises have all settled when an immediate runs. */
 function isUnderWay(): boolean {
-  return threads > 0 || process.getActiveResourcesInfo().includes('Immediate');
-}
-
-/** Calls of Web Crypto under way: tokens of sessions are signed and verified in threads, which nothing else tells of. */
-let threads = 0;
-
-type Call = (...args: unknown[]) => Promise<unknown>;
-const webCrypto = Object.getPrototypeOf(crypto.subtle) as Record<string, Call>;
-for (const name of ['importKey', 'sign', 'verify', 'digest']) {
-  const call = webCrypto[name]!;
-  webCrypto[name] = function (this: unknown, ...args) {
-    threads++;
-    return call.apply(this, args).finally(() => threads--);
-  };
+  return process.getActiveResourcesInfo().includes('Immediate');
 }
 
 const isBefore = (a: Entry, b: Entry): boolean => a.at < b.at || (a.at === b.at && a.order < b.order);

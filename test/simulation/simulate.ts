@@ -4,6 +4,7 @@ import { satisfied } from './customers/satisfied.ts';
 import { HARMS, type Harm } from './harms.ts';
 import { difference, InvariantError } from './invariants.ts';
 import { createRandom, type Random } from './random.ts';
+import { shapeOf } from './shape.ts';
 import { createWorld, type World } from './world.ts';
 
 export interface SimulationOptions {
@@ -14,9 +15,6 @@ export interface SimulationOptions {
   readonly counters?: Counters;
 }
 
-/** Steps of a simulation in which things go wrong. One seed in four is long: more meets, but it costs twice the time. */
-const STEPS = { short: 20, long: 40 } as const;
-const LONG = 4;
 /** What customers do in a step: often nothing, and sometimes much at once. */
 const ACTS = [0, 0, 1, 2, 4, 8];
 /** After the last fault all views are equal within this time. */
@@ -24,8 +22,6 @@ const REST_MS = 4_000;
 /** And usage has arrived. */
 const USAGE_MS = 40_000;
 const LOOK_MS = 250;
-/** One seed in so many sleeps once, after so many steps, until a token is about to end. */
-const ENDING = { every: 5, at: 2, step: 9 } as const;
 /** Where keys are rolled: everything sleeps after so many steps, and is watched for so long afterwards. */
 const ROLLING_STEPS = 5;
 const ROLLING_SECONDS = 90;
@@ -66,7 +62,7 @@ async function storm(
   await scheduler.advance(500);
   void judged.begin();
   await scheduler.advance(1_000);
-  const steps = seed % LONG === 0 ? STEPS.long : STEPS.short;
+  const { steps, sleepsAfter } = shapeOf(seed);
   for (let step = 0; step < steps; step++) {
     for (const each of [random, customers, judged]) each.enter(step);
     const ms = random.chance(0.1) ? random.between(500, 3_000) : random.between(1, 300);
@@ -84,7 +80,7 @@ async function storm(
     isLate ||= ends.has(LATE);
     if (random.chance(0.2)) heal(world, ends);
     await scheduler.advance(ms);
-    if (seed % ENDING.every === ENDING.at && step === ENDING.step) world.pauseUntilTokenEnds();
+    if (step === sleepsAfter) world.pauseUntilTokenEnds();
     if (world.rollsKeys && step % ROLLING_STEPS === ROLLING_STEPS - 1) world.pauseHours();
     // Control prunes its log after days: the history reads it before.
     if (world.rollsKeys) await world.look();

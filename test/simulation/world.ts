@@ -18,6 +18,7 @@ import { createNode, type SimulatedNode } from './node.ts';
 import { createMachine, type Machine } from './process.ts';
 import { createRandom, type Random } from './random.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
+import { shapeOf } from './shape.ts';
 import { createTruth, type Truth } from './truth.ts';
 import { createUsageLedger, type UsageLedger } from './usage-ledger.ts';
 
@@ -68,16 +69,10 @@ export interface World {
   stop(): Promise<void>;
 }
 
-/** One seed in so many signs its answers. */
-const SIGNED = 2;
-/** One in so many rolls the keys of the zone: it sleeps and wakes more than others, and costs some twenty times as much. */
-const ROLLING = { every: 50, at: 10 } as const;
 /** Hours of sleep, in turn: a resolver holds keys over the first two, in which they are published; then the next steps fall due. */
 const ROLLING_HOURS = [0.4, 0.2, 2.1, 25, 2.1, 170] as const;
 /** Part of the answers whose signatures are checked by cryptography. */
 const SIGNATURES_CHECKED = 0.3;
-/** One seed in so many has keys, signatures and the exchange. */
-const WHOLE = 25;
 /** The control process that makes snapshots. */
 const SNAPSHOTS = 'a';
 /** Shorter than answers are kept for those who repeat a request. */
@@ -95,13 +90,12 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
     customers: 5,
     workload: 7,
     askers: 8,
-    shape: 9,
     machines: 100,
   };
   const randomOf = (stream: number): Random => createRandom(seed, stream);
   const random = randomOf(streams.faults);
-  const shape = randomOf(streams.shape);
-  const sizes = { controls: shape.pick([1, 1, 2, 2, 3]), nodes: shape.pick([1, 1, 2, 3]) };
+  const shape = shapeOf(seed);
+  const { isWhole, rollsKeys } = shape;
   // Near the end of an hour for some seeds, so that keys change meanwhile.
   const scheduler = createScheduler(START + (random.chance(0.3) ? 3_590_000 : 0));
   const database = await createDatabase(scheduler, `epoch-${seed}`);
@@ -110,7 +104,6 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
   broker.faults = { drop: 0, duplicate: 0, delayMs: 5, appendLost: 0, ackLost: 0 };
   const lock = createTestLock();
   const say = (text: string): void => trace(`${scheduler.now() - START} ${text}`);
-  const isWhole = seed % WHOLE === 0;
   const verifier = isWhole ? checkedOnce(realVerifier) : checksumVerifier;
   const common: Common = {
     scheduler,
@@ -138,11 +131,10 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
       disk: createDisk(disks, scheduler, () => disks.between(1, 8)),
       random: randomOf(streams.machines + machines++),
     });
-  const rollsKeys = seed % ROLLING.every === ROLLING.at;
   const parent = createParent(scheduler.now);
   const ways = randomOf(streams.customers);
-  const nodeNames = NODES.slice(0, sizes.nodes);
-  const controls = CONTROLS.slice(0, sizes.controls).map((name) =>
+  const nodeNames = NODES.slice(0, shape.nodes);
+  const controls = CONTROLS.slice(0, shape.controls).map((name) =>
     createControl({
       ...common,
       machine: machine(name),
@@ -160,18 +152,18 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
   await truth.catchUp();
   const usage = createUsageLedger(scheduler, truth);
   const askers = randomOf(streams.askers);
-  const validator =
-    seed % SIGNED === 0
-      ? createValidator({
-          now: scheduler.now,
-          anchors: () => parent.anchors(),
-          isSampled: () => askers.chance(SIGNATURES_CHECKED),
-        })
-      : null;
+  const validator = shape.isSigned
+    ? createValidator({
+        now: scheduler.now,
+        anchors: () => parent.anchors(),
+        isSampled: () => askers.chance(SIGNATURES_CHECKED),
+      })
+    : null;
   const customers = createJudgedCustomers({
     scheduler,
     controls,
     random: randomOf(streams.workload),
+    count: shape.customers,
     counters,
     schedule: WEBHOOK_SCHEDULE,
     trace: say,

@@ -19,12 +19,14 @@ interface Prepared {
 
 type Row = Record<string, unknown>;
 
+export type Database = Pick<DatabaseSync, 'prepare' | 'close' | 'isOpen' | 'isTransaction'>;
+
 /** A connection of `node:sqlite`, which is synchronous, with the statements that it has prepared. */
 export class SqliteConnection {
-  readonly #db: DatabaseSync;
+  readonly #db: Database;
   readonly #prepared = new Map<string, Prepared>();
 
-  constructor(db: DatabaseSync) {
+  constructor(db: Database) {
     this.#db = db;
   }
 

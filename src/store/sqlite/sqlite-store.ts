@@ -1,5 +1,5 @@
 import { type FSWatcher, watch } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync, type DatabaseSyncOptions } from 'node:sqlite';
 import type { Random } from '../../base/chance.ts';
 import { systemFiles } from '../../base/files.ts';
 import { uuidsOfTimes } from '../../base/ids.ts';
@@ -11,7 +11,7 @@ import { changeSource } from '../log/change-reader.ts';
 import { createRecentChanges } from '../log/recent-changes.ts';
 import { migrate } from '../migrations/migrate.ts';
 import { type Store, WORK_TOPICS } from '../store.ts';
-import { readerOn, SqliteConnection } from './driver.ts';
+import { type Database, readerOn, SqliteConnection } from './driver.ts';
 import { GroupCommit } from './group-commit.ts';
 
 /**
@@ -37,16 +37,18 @@ export interface SqliteOptions extends Partial<Pick<WatchCommitsOptions, 'watchF
   readonly clock: Clock;
   readonly timers?: Timers | undefined;
   readonly random?: Random | undefined;
+  /** Opens a connection. */
+  readonly connect?: (file: string, options: DatabaseSyncOptions) => Database;
 }
 
 /** Opens the embedded engine on one file, creating and migrating it. Several processes may have it open. */
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
-  const { file, clock, timers = realTimers } = options;
+  const { file, clock, timers = realTimers, connect = connectTo } = options;
   const ports = { timers, rowId: uuidsOfTimes(options.random) };
   // SQLite gives its log and index files the mode of this file.
   systemFiles.open(file, 'a', 0o600).close();
   systemFiles.setMode(file, 0o600);
-  const writer = new SqliteConnection(new DatabaseSync(file, { timeout: BUSY_TIMEOUT }));
+  const writer = new SqliteConnection(connect(file, { timeout: BUSY_TIMEOUT }));
   let reader: SqliteConnection;
   let commits: GroupCommit;
   const signals = new StoreSignals(() =>
@@ -76,7 +78,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
     commits = new GroupCommit(writer, committed, ports);
     await commits.write((tx) => migrate(tx, clock));
     writer.run('pragma foreign_keys = ON');
-    reader = new SqliteConnection(new DatabaseSync(file, { timeout: BUSY_TIMEOUT, readOnly: true }));
+    reader = new SqliteConnection(connect(file, { timeout: BUSY_TIMEOUT, readOnly: true }));
   } catch (error) {
     writer.close();
     throw error;
@@ -112,6 +114,10 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
       writer.close();
     },
   };
+}
+
+function connectTo(file: string, options: DatabaseSyncOptions): Database {
+  return new DatabaseSync(file, options);
 }
 
 /** Checkpoints the write-ahead log and truncates it, which removes every old copy of a page. */

@@ -47,6 +47,8 @@ interface JudgedOptions {
   readonly scheduler: Scheduler;
   readonly controls: readonly SimulatedControl[];
   readonly random: Random;
+  /** How many there are. */
+  readonly count: number;
   readonly counters: Counters;
   readonly schedule: readonly number[];
   readonly trace: (text: string) => void;
@@ -140,7 +142,7 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
   });
   const customers = createCustomers({
     random,
-    count: random.chance(0.1) ? 12 : random.between(1, 4),
+    count: options.count,
     clients,
     operator,
     payloads: createPayloads(),

@@ -1,0 +1,58 @@
+import { createRandom } from './random.ts';
+
+/** What there is in one seed, and how much of it happens. */
+export interface Shape {
+  readonly controls: number;
+  readonly nodes: number;
+  readonly customers: number;
+  /** In which things go wrong. */
+  readonly steps: number;
+  /** Answers are signed, and validated. */
+  readonly isSigned: boolean;
+  /** The keys of the zone are rolled: it sleeps and wakes more than others, and costs some twenty times as much. */
+  readonly rollsKeys: boolean;
+  /** After so many steps everything sleeps until a token is about to end; null: never. */
+  readonly sleepsAfter: number | null;
+  /** Messages of the feed have keys and signatures. */
+  readonly isWhole: boolean;
+}
+
+/**
+ * Most seeds are small: starts, ends and few steps between them find most faults for the least time. What needs more of everything to meet
+ * happens in one seed of so many.
+ */
+const LONG = { every: 12, at: 4 } as const;
+const ROLLING = { every: 100, at: 10 } as const;
+const ENDING = { every: 5, at: 2 } as const;
+const SIGNED = 2;
+const WHOLE = 25;
+
+export function shapeOf(seed: number): Shape {
+  const random = createRandom(seed, 9);
+  const isLong = seed % LONG.every === LONG.at;
+  const rollsKeys = seed % ROLLING.every === ROLLING.at;
+  const size = isLong
+    ? {
+        controls: random.pick([1, 2, 2, 3]),
+        nodes: random.pick([1, 2, 2, 3]),
+        customers: random.chance(0.2) ? 12 : random.between(2, 5),
+        steps: random.between(20, 40),
+      }
+    : {
+        controls: random.pick([1, 1, 1, 1, 2]),
+        nodes: random.pick([1, 1, 1, 1, 2, 3]),
+        customers: random.pick([1, 1, 2, 2, 3]),
+        steps: rollsKeys ? ROLLING_STEPS : random.between(3, 9),
+      };
+  return {
+    ...size,
+    isSigned: seed % SIGNED === 0,
+    rollsKeys,
+    isWhole: seed % WHOLE === 0,
+    // Late enough that somebody has minted one.
+    sleepsAfter: seed % ENDING.every === ENDING.at ? Math.floor(size.steps / 2) : null,
+  };
+}
+
+/** It sleeps after each fifth. */
+const ROLLING_STEPS = 20;
