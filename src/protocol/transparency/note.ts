@@ -54,10 +54,11 @@ export interface SignedOctets {
 }
 
 /** A name without white space and plus signs (signed-note, Format). */
-const KEY_NAME = /^[^\p{White_Space}\p{Cc}+]+$/u;
+const KEY_NAME = /^[^\p{White_Space}\p{Cc}\p{Cs}+]+$/u;
 const VERIFIER_KEY = /^([^+]+)\+([0-9a-f]{8})\+(.+)$/;
 const SIGNATURE_LINE = /^— ([^ ]+) ([^ ]+)$/;
-const CONTROL = /[^\n\u0020-\uffff]/;
+/** A control character other than a line feed, or half a surrogate. */
+const NO_TEXT = /[^\n\u0020-\ud7ff\ue000-\u{10ffff}]/u;
 
 const encoder = new TextEncoder();
 
@@ -85,7 +86,7 @@ export function keyIdOfHash(sha256: Uint8Array): string {
 }
 
 export function isKeyName(name: string): boolean {
-  return KEY_NAME.test(name) && name.isWellFormed();
+  return KEY_NAME.test(name);
 }
 
 /** Null where the note is malformed. Its signatures are not verified, and may be of any type. */
@@ -144,7 +145,7 @@ export function encodeTime(time: number): Uint8Array {
 
 /** UTF-8 without a control character but line feeds, within the bounds. */
 export function isNoteText(text: string): boolean {
-  if (text.length > NOTE_OCTETS || CONTROL.test(text) || !text.isWellFormed()) return false;
+  if (text.length > NOTE_OCTETS || NO_TEXT.test(text)) return false;
   return encoder.encode(text).length <= NOTE_OCTETS;
 }
 
