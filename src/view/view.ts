@@ -74,14 +74,14 @@ export interface DatasetView {
   keys(): readonly PublishedKey[];
   /** The proof of a served version, chosen as by `manifest`, and which version that is; null when there is none. */
   proof(slug: string, version: string | null): ProvenVersion | null;
-  /** The newest checkpoint of the transparency log; null: as far as this view knows there is no log. */
+  /** The newest checkpoint of the transparency log, a signed note in Base64; null: as far as this view knows there is no log. */
   checkpoint(): string | null;
 }
 
 export interface ProvenVersion {
   readonly version: string;
-  /** A tlog-proof. */
-  readonly proof: string;
+  /** A tlog-proof in Base64, as an answer carries it. */
+  readonly base64: string;
 }
 
 /** What changes do to the datasets of a view. */

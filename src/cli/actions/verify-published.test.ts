@@ -22,6 +22,7 @@ const LOG = new URL('../../../test/fixtures/transparency/', import.meta.url);
 const inLog = (name: string): string => readFileSync(new URL(name, LOG), 'utf8');
 const POLICY_FILE = fileURLToPath(new URL('policy.txt', LOG));
 const PROOF = inLog('entry-1.tlog-proof');
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
 const LOGGED = { slug: 'gtin-demo', version: '1.2.0' };
 
 interface Answers {
@@ -97,14 +98,14 @@ describe('query --verify', () => {
   it('tells with a policy what is wrong with the proof', async () => {
     const policy = inLog('policy.txt');
     const fault = (proof: TxtAnswer, by = policy) => faultOf({ proof }, { policy: by });
-    const value = (proof: string, of = LOGGED) => [proofTxt({ ...of, proof })];
+    const value = (proof: string, of = LOGGED) => [proofTxt(of, base64(proof))];
     assert.equal(await fault(value(PROOF)), null);
     // Nothing asks for a proof without a policy.
     assert.equal(await faultOf({ proof: 2 }), null);
     for (const none of [[], 1] as const) assert.equal(await fault(none), 'not_logged');
     assert.equal(await fault(2), 'servfail');
     assert.equal(await fault(value(PROOF, { ...LOGGED, version: '1.2.1' })), 'proof_wrong');
-    assert.equal(await fault([checkpointTxt(inLog('checkpoint.txt'))]), 'proof_wrong');
+    assert.equal(await fault([checkpointTxt(base64(inLog('checkpoint.txt')))]), 'proof_wrong');
     assert.equal(await fault(value(PROOF.replace('index 1', 'index 2'))), 'proof_wrong');
     assert.equal(await fault(value(PROOF.replace(/\n— witness[^\n]*/, ''))), 'checkpoint_untrusted');
     assert.equal(await fault(value(PROOF), policy.replace(/^quorum .*$/m, 'quorum none')), null);
@@ -135,7 +136,7 @@ describe('query --verify', () => {
         ],
         {},
       );
-    const proof = [proofTxt({ ...LOGGED, proof: PROOF })];
+    const proof = [proofTxt(LOGGED, base64(PROOF))];
     const said = await withServer({ proof }, (port) => run(port));
     assert.equal(said.code, 0, said.errors);
     assert.equal(

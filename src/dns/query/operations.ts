@@ -174,9 +174,13 @@ export function datasetService(view: DatasetView, settings: DatasetSettings): Pu
     info: () => REFUSED,
     answer({ operation, params }, now) {
       if (operation !== 'manifest' && operation !== 'identity') return REFUSED;
-      // Read for these names alone: to every other one the log changes nothing.
-      const log = settings.log && mayNameLog(operation, params) && view.checkpoint() !== null;
-      return answerOf(parseDatasetQuery(operation, params, { asOf: settings.asOf, log }), view, now);
+      const { asOf } = settings;
+      if (settings.log && mayNameLog(operation, params)) {
+        const outcome = answerOf(parseDatasetQuery(operation, params, { asOf, log: true }), view, now);
+        if (outcome.kind === 'answer' || view.checkpoint() !== null) return outcome;
+        // There is no log: the name means what it means without one.
+      }
+      return answerOf(parseDatasetQuery(operation, params, { asOf, log: false }), view, now);
     },
   };
 }
@@ -194,7 +198,9 @@ function answerOf(asked: DatasetQuery, view: DatasetView, now: number): Outcome 
     case 'proof': {
       const { slug, version } = asked;
       const found = view.proof(slug, version);
-      return found === null ? MISSING : fitting(proofTxt({ slug, ...found }), MANIFEST_TTL);
+      return found === null
+        ? MISSING
+        : fitting(proofTxt({ slug, version: found.version }, found.base64), MANIFEST_TTL);
     }
     case 'checkpoint': {
       const checkpoint = view.checkpoint();

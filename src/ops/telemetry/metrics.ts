@@ -5,6 +5,7 @@ import { every, type Repeating } from '../../base/lifecycle/loop.ts';
 import { realTimers, type Timers, wholeSecondTimers } from '../../base/lifecycle/timers.ts';
 import { type KeysNow, registerEdgeMetrics, registerKeyMetrics } from './edge-metrics.ts';
 import { type FeedMetrics, type FeedSources, registerFeedMetrics } from './feed-metrics.ts';
+import { registerTransparencyMetrics, type TransparencyNow } from './transparency-metrics.ts';
 import {
   METHODS,
   PROVIDER_NAMES,
@@ -171,6 +172,8 @@ export interface MetricSources {
   readonly dataDirFree?: () => number;
   /** The signing keys; empty in a process that does not hold them. */
   readonly keys?: () => readonly KeysNow[];
+  /** `now` is null in a process that signs no transparency log; `clock` in milliseconds since the epoch. */
+  readonly transparency?: { readonly now: () => TransparencyNow | null; readonly clock: () => number };
   /** Node's own metrics: memory, event loop, garbage collection. */
   readonly process: boolean;
 }
@@ -266,6 +269,8 @@ export function createMetrics(sources: MetricSources): Metrics {
     'DNS workers that ended and were started again',
   );
   const webhooks = registerWebhookMetrics(registry, sources.webhookOldestDue ?? (() => null));
+  const { now, clock } = sources.transparency ?? { now: () => null, clock: () => 0 };
+  registerTransparencyMetrics(registry, now, clock);
   const providerCalled = registerProviderMetrics(registry);
   const keyRolled = registerKeyMetrics(registry, sources.keys ?? (() => []));
   const routeLabel = createRouteLabel();

@@ -42,6 +42,14 @@ export const ROLLOVER_STEPS = ['publish', 'ds-added', 'switch', 'withdraw', 'rem
 /** What a due step of a rollover waits for (`zone-keys/automatic-rollover.ts`). */
 export const ROLLOVER_WAITS = ['parent', 'resolvers', 'nodes'] as const;
 
+/** How the transparency log is (`control/transparency/signer.ts`). */
+export const TRANSPARENCY_STATES = ['absent', 'current', 'waiting', 'behind', 'damaged', 'keyless'] as const;
+export type TransparencyState = (typeof TRANSPARENCY_STATES)[number];
+
+/** What a witness said of a checkpoint (`control/transparency/witnesses.ts`). */
+export const WITNESS_REPLIES = ['cosigned', 'ahead', 'other_root', 'refused', 'strange', 'away'] as const;
+export type WitnessReply = (typeof WITNESS_REPLIES)[number];
+
 /** Why a view is thrown away at start. */
 export const VIEW_DISCARDS = ['damaged', 'layout', 'untrusted'] as const;
 

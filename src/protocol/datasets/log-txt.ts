@@ -5,20 +5,24 @@ import { decodeBase64 } from '../encodings.ts';
 
 const HEAD = `v=${TINDEX_VERSION}`;
 
-export interface ProofAnswer {
+interface Named {
   readonly slug: string;
   readonly version: string;
+}
+
+export interface ProofAnswer extends Named {
   /** A tlog-proof. */
   readonly proof: string;
 }
 
-export function proofTxt({ slug, version, proof }: ProofAnswer): string {
-  return `${HEAD};ds=${slug};ver=${version};e=b64;d=${Buffer.from(proof).toString('base64')}`;
+/** @param base64 of a tlog-proof */
+export function proofTxt({ slug, version }: Named, base64: string): string {
+  return `${HEAD};ds=${slug};ver=${version};e=b64;d=${base64}`;
 }
 
-/** @param checkpoint a signed note */
-export function checkpointTxt(checkpoint: string): string {
-  return `${HEAD};e=b64;d=${Buffer.from(checkpoint).toString('base64')}`;
+/** @param base64 of a signed note */
+export function checkpointTxt(base64: string): string {
+  return `${HEAD};e=b64;d=${base64}`;
 }
 
 /** Octets of the longest text that Base64 brings into a TXT value after so many octets. */
@@ -27,8 +31,8 @@ function roomAfter(octets: number): number {
 }
 
 /** Octets of the longest proof of this version that a DNS answer holds. Whoever publishes chooses cosignatures by it. */
-export function proofRoom({ slug, version }: Pick<ProofAnswer, 'slug' | 'version'>): number {
-  return roomAfter(proofTxt({ slug, version, proof: '' }).length);
+export function proofRoom(named: Named): number {
+  return roomAfter(proofTxt(named, '').length);
 }
 
 /** Octets of the longest checkpoint that a DNS answer holds. */

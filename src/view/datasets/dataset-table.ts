@@ -185,18 +185,18 @@ export function datasetReader(current: { readonly tree: Tree }): DatasetView {
       // The key has a copy of the id, made before the next read overwrites the buffer.
       const bytes =
         manifest === undefined ? undefined : tree.getBinaryFast(proofKey(manifest.subarray(0, ID_OCTETS)));
-      return bytes === undefined ? null : { version: asked!, proof: textOf(bytes) };
+      return bytes === undefined ? null : { version: asked!, base64: base64Of(bytes) };
     },
     checkpoint() {
       const bytes = current.tree.getBinaryFast(CHECKPOINT_KEY);
-      return bytes === undefined ? null : textOf(bytes);
+      return bytes === undefined ? null : base64Of(bytes);
     },
   };
 }
 
 /** The buffer is longer than its value. */
-function textOf(bytes: Buffer): string {
-  return bytes.toString('utf8', 0, bytes.length);
+function base64Of(bytes: Buffer): string {
+  return bytes.toString('base64', 0, bytes.length);
 }
 
 function latestVersion(tree: Tree, slug: string): string | null {

@@ -38,9 +38,14 @@ export function memoryDatasets(state: DatasetState): DatasetView {
     proof(slug, version) {
       const [id, manifest] = find(slug, version) ?? [];
       const proof = state.proofs.get(id ?? '');
-      return manifest === undefined || proof === undefined ? null : { version: manifest.version, proof };
+      return manifest === undefined || proof === undefined
+        ? null
+        : { version: manifest.version, base64: base64Of(proof) };
     },
-    checkpoint: () => state.checkpoint.get('') ?? null,
+    checkpoint() {
+      const checkpoint = state.checkpoint.get('');
+      return checkpoint === undefined ? null : base64Of(checkpoint);
+    },
     identity: (slug, item) => state.items.get(served(slug)[0]?.[0] ?? '')?.get(item) ?? [],
     keys() {
       const newest = Math.max(...[...state.keys.values()].map(({ since }) => since));
@@ -90,4 +95,8 @@ export function replaceDatasets(state: DatasetState, by: DatasetState): void {
     map.clear();
     for (const [key, value] of by[name]) map.set(key, value);
   }
+}
+
+function base64Of(text: string): string {
+  return Buffer.from(text).toString('base64');
 }

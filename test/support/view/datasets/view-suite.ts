@@ -19,6 +19,8 @@ import {
 
 const [FIRST, SECOND, THIRD] = [versionIdOf(1), versionIdOf(2), versionIdOf(3)];
 
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
 /** What both implementations of `DatasetView` must do alike. */
 export function describeDatasets(name: string, open: () => Promise<ViewFixture>): void {
   describe(`${name}: datasets`, () => {
@@ -134,15 +136,15 @@ export function describeDatasets(name: string, open: () => Promise<ViewFixture>)
       await apply(proved(FIRST, 'too early\n'), published(FIRST, manifestOf('x', '1.9.0')));
       assert.equal(proofOf(null), null);
       await apply(proved(FIRST, 'one — é\n'), published(SECOND, manifestOf('x', '1.10.0')));
-      assert.deepEqual(proofOf('1.9.0'), { version: '1.9.0', proof: 'one — é\n' });
+      assert.deepEqual(proofOf('1.9.0'), { version: '1.9.0', base64: base64('one — é\n') });
       assert.equal(proofOf('1.10.0'), null);
       // Of the latest version alone: an older one does not stand in for it.
       assert.equal(proofOf(null), null);
       await apply(proved(SECOND, 'two\n'));
-      assert.deepEqual(proofOf(null), { version: '1.10.0', proof: 'two\n' });
+      assert.deepEqual(proofOf(null), { version: '1.10.0', base64: base64('two\n') });
       await apply(withdrawn(SECOND), proved(SECOND, 'too late\n'));
       assert.equal(proofOf('1.10.0'), null);
-      assert.deepEqual(proofOf(null), { version: '1.9.0', proof: 'one — é\n' });
+      assert.deepEqual(proofOf(null), { version: '1.9.0', base64: base64('one — é\n') });
       await apply(published(THIRD, manifestOf('x', '1.9.0')));
       assert.equal(proofOf('1.9.0'), null);
       assert.equal(datasets.proof('y', null), null);
@@ -151,10 +153,10 @@ export function describeDatasets(name: string, open: () => Promise<ViewFixture>)
     it('has the checkpoint of the last change', async () => {
       assert.equal(fixture.reader.datasets.checkpoint(), null);
       await apply(checkpointed('old\n'), checkpointed('x'.repeat(LIMITS.logText)));
-      assert.equal(fixture.reader.datasets.checkpoint(), 'x'.repeat(LIMITS.logText));
+      assert.equal(fixture.reader.datasets.checkpoint(), base64('x'.repeat(LIMITS.logText)));
       await apply(checkpointed('new\n'), withdrawn(FIRST));
       fixture = await fixture.reopen();
-      assert.equal(fixture.reader.datasets.checkpoint(), 'new\n');
+      assert.equal(fixture.reader.datasets.checkpoint(), base64('new\n'));
       await rebuild([]);
       assert.equal(fixture.reader.datasets.checkpoint(), null);
     });
@@ -187,13 +189,13 @@ export function describeDatasets(name: string, open: () => Promise<ViewFixture>)
       assert.equal(brand('y', 'a'), 'three');
       assert.equal(brand('y', 'b'), 'three');
       assert.deepEqual(kids(), [1]);
-      const proofs = ['x', 'y'].map((slug) => fixture.reader.datasets.proof(slug, null)?.proof);
-      assert.deepEqual(proofs, ['two\n', 'three\n']);
-      assert.equal(fixture.reader.datasets.checkpoint(), 'new\n');
+      const proofs = ['x', 'y'].map((slug) => fixture.reader.datasets.proof(slug, null)?.base64);
+      assert.deepEqual(proofs, ['two\n', 'three\n'].map(base64));
+      assert.equal(fixture.reader.datasets.checkpoint(), base64('new\n'));
       assert.notEqual(fixture.reader.record('a.res.ns.v1'), null);
       await apply(withdrawn(SECOND));
       assert.equal(brand('x', 'a'), 'one');
-      assert.equal(fixture.reader.datasets.proof('x', null)?.proof, 'one\n');
+      assert.equal(fixture.reader.datasets.proof('x', null)?.base64, base64('one\n'));
     });
 
     it('outlives the process', async () => {
