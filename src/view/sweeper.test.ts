@@ -8,6 +8,7 @@ import {
   facts,
   itemsAdded,
   manifestOf,
+  proved,
   published,
   versionIdOf,
   withdrawn,
@@ -42,7 +43,12 @@ describe('the items of a withdrawn version', () => {
       }
     }
     await writer.apply(
-      [published(GONE, manifestOf('x', '2.0.0')), published(KEPT, manifestOf('x', '1.0.0'))],
+      [
+        published(GONE, manifestOf('x', '2.0.0')),
+        published(KEPT, manifestOf('x', '1.0.0')),
+        proved(GONE, 'gone\n'),
+        proved(KEPT, 'kept\n'),
+      ],
       1,
     );
     await writer.apply([withdrawn(GONE)], 2);
@@ -66,6 +72,7 @@ describe('the items of a withdrawn version', () => {
     await make();
     inFile((tree) => {
       assert.equal(keysOf(tree, FIRST.datasetItem), 2 * ITEMS);
+      assert.equal(keysOf(tree, FIRST.datasetProof), 1, 'a proof goes with its version at once');
       let left = true;
       for (let transactions = 0; left; transactions++) {
         assert.ok(transactions <= ITEMS / 500 + 1);
