@@ -102,6 +102,7 @@ export async function serve(
     version,
     keys: () => control?.keys() ?? [],
     certificateEnd: () => edge?.certificateEnd() ?? null,
+    transparency: { now: () => control?.transparency() ?? null, clock },
     process: true,
   });
 

@@ -118,10 +118,10 @@ export async function appendLogEntries(tx: Tx, drafts: readonly EntryDraft[]): P
 }
 
 /** A recovered entry gets the version that was imported again from the same files. */
-async function link(tx: Tx, idx: number, { kind, version_id: id }: EntryDraft): Promise<NewChange[]> {
+async function link(tx: Tx, idx: number, { kind, name, version_id: id }: EntryDraft): Promise<NewChange[]> {
   if (kind !== 'manifest' || id === null) return [];
   const proof = await linkLogEntry(tx, idx, id);
-  return proof === null ? [] : proofChange(id, proof);
+  return proof === null ? [] : proofChange(name, id, proof);
 }
 
 /** Inserts entries behind a log of `size` entries, with the roots of the tiles that they complete. The unit holds the head. */

@@ -1,12 +1,12 @@
 /** What a quorum has cosigned is stored and told to nodes: the checkpoint, and the proof of each manifest that it covers. */
 
-import { LIMITS } from '../../base/limits.ts';
-import { PUBLIC_NAMESPACE } from '../../protocol/names/labels.ts';
+import { CHECKPOINT_ROOM, proofRoom } from '../../protocol/datasets/log-txt.ts';
 import { parseNote, printNote } from '../../protocol/transparency/note.ts';
 import { isQuorum, type TrustPolicy } from '../../protocol/transparency/policy.ts';
 import { printLogProof } from '../../protocol/transparency/proof.ts';
+import { logCheckpointChanges, logProofChanges } from '../../store/dataset-changes.ts';
 import { servedAmong } from '../../store/datasets.ts';
-import { appendChanges, type NewChange } from '../../store/log/change-log.ts';
+import { appendChanges, type NewBody, type NewChange } from '../../store/log/change-log.ts';
 import type { Store } from '../../store/store.ts';
 import {
   holdLogHead,
@@ -51,10 +51,13 @@ async function proofsOf({ store, ...options }: PublishOptions, entries: readonly
   const { size } = options.checkpoint;
   const indexes = entries.map(({ idx }) => idx);
   const hashes = await inclusionsAt(store.read, indexes, size);
-  return indexes.map((index, at) => {
+  return entries.map(({ idx: index, name }, at) => {
     const proof = { index, hashes: hashes[at]!, extra: null };
     const head = Buffer.byteLength(printLogProof({ ...proof, checkpoint: '' }));
-    return printLogProof({ ...proof, checkpoint: cosignedNote(options, LIMITS.logText - head) });
+    return printLogProof({
+      ...proof,
+      checkpoint: cosignedNote(options, proofRoom(versionNamed(name)) - head),
+    });
   });
 }
 
@@ -75,31 +78,34 @@ function publishUnit(
       tx,
       entries.flatMap(({ version_id: id }) => (id === null ? [] : [id])),
     );
-    for (const [at, { idx, version_id: versionId }] of entries.entries()) {
+    for (const [at, { idx, name, version_id: versionId }] of entries.entries()) {
       const proof = proofs[at]!;
       if (!(await setLogProof(tx, idx, proof))) continue;
-      if (versionId !== null && served.has(versionId)) changes.push(...proofChange(versionId, proof));
+      if (versionId !== null && served.has(versionId)) changes.push(...proofChange(name, versionId, proof));
     }
     if (isFirst) {
-      const note = cosignedNote(options, LIMITS.logText);
+      const note = cosignedNote(options, CHECKPOINT_ROOM);
       await publishLogCheckpoint(tx, checkpoint.size, note, now);
-      if (isForNodes(note)) changes.push({ ...NODES, type: 'log.checkpoint', checkpoint: note });
+      changes.push(...logCheckpointChanges(note).map(toNodes));
     }
     if (changes.length > 0) await appendChanges(tx, changes, now);
     return true;
   });
 }
 
-const NODES = { owner: null, cause: 'direct', namespace: PUBLIC_NAMESPACE } as const;
+const toNodes = (body: NewBody): NewChange => ({ owner: null, cause: 'direct', ...body });
 
-/** The change that gives nodes a proof; none for a text that no answer over DNS has room for. */
-export function proofChange(versionId: string, proof: string): NewChange[] {
-  return isForNodes(proof) ? [{ ...NODES, type: 'log.proof', versionId, proof }] : [];
+/**
+ * The change that gives nodes a proof; none where no answer over DNS has room for it: then HTTPS alone has it.
+ * @param name `slug@version`
+ */
+export function proofChange(name: string, versionId: string, proof: string): NewChange[] {
+  return logProofChanges({ ...versionNamed(name), proof }, versionId).map(toNodes);
 }
 
-/** A longer text is published over HTTPS alone. */
-function isForNodes(text: string): boolean {
-  return Buffer.byteLength(text) <= LIMITS.logText;
+function versionNamed(name: string) {
+  const at = name.lastIndexOf('@');
+  return { slug: name.slice(0, at), version: name.slice(at + 1) };
 }
 
 /**

@@ -47,7 +47,15 @@ export const TRANSPARENCY_STATES = ['absent', 'current', 'waiting', 'behind', 'd
 export type TransparencyState = (typeof TRANSPARENCY_STATES)[number];
 
 /** What a witness said of a checkpoint (`control/transparency/witnesses.ts`). */
-export const WITNESS_REPLIES = ['cosigned', 'ahead', 'other_root', 'refused', 'strange', 'away'] as const;
+export const WITNESS_REPLIES = [
+  'cosigned',
+  'ahead',
+  'other_root',
+  'refused',
+  'strange',
+  'away',
+  'less',
+] as const;
 export type WitnessReply = (typeof WITNESS_REPLIES)[number];
 
 /** Why a view is thrown away at start. */
@@ -75,6 +83,3 @@ export const UNREADY_REASONS = ['starting', 'keys', 'store', 'feed', 'workers', 
 export type UnreadyReason = (typeof UNREADY_REASONS)[number];
 
 export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
-
-/** How the transparency log of datasets is (`control/transparency/signer.ts`). */
-export const TRANSPARENCY_STATES = ['absent', 'current', 'waiting', 'behind', 'damaged', 'keyless'] as const;

@@ -156,7 +156,10 @@ async function open(options: EdgeRoleOptions, opened: Opened): Promise<Omit<Edge
       sync: config.sync,
       demo: config.demo,
       btc: config.btc,
-      datasets: config.datasets ? { asOf: config.datasetsAsOf, log: true } : null,
+      // A node learns from its view whether there is a log. Beside control its own setting counts as well.
+      datasets: config.datasets
+        ? { asOf: config.datasetsAsOf, log: config.role === 'edge' || config.datasetsLog !== null }
+        : null,
       geoip: geoip.first,
       places: loadPlaces(),
       viewPath,
