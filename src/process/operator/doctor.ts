@@ -34,6 +34,7 @@ import {
   wrong,
 } from './checks.ts';
 import { checkBroker } from './feed-broker.ts';
+import { checkTransparencyLog } from './log-check.ts';
 
 /** Looks at everything that most often goes wrong, and changes nothing. */
 export async function examine(config: Config, clock: Clock): Promise<readonly Finding[]> {
@@ -58,6 +59,7 @@ export async function examine(config: Config, clock: Clock): Promise<readonly Fi
       if (newest === undefined) return note('attestation keys', 'none; uqrp dataset keygen makes one');
       return ok('attestation keys', `${keys.length}, the newest is ${newest.kid}`);
     }),
+    ...(await checkTransparencyLog(config, clock)),
     attempt('certificate', () => checkCertificateOf(config, clock)),
     ...(await Promise.all(resolvers.map(checkResolver))),
     ...(await checkZones(config, resolvers, clock)),
