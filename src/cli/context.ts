@@ -1,6 +1,6 @@
 import type { Clock } from '../base/time.ts';
 import { type Config, loadConfig } from '../ops/config/config.ts';
-import { requireDataDir } from '../ops/config/data-dir.ts';
+import { requireDataDir, type Secret } from '../ops/config/data-dir.ts';
 import { readEnvironment } from '../ops/config/env.ts';
 import { runsInCheckout } from '../ops/config/version.ts';
 import { hasStore, runOverStore, type UseCaseDeps } from '../process/use-case-deps.ts';
@@ -8,6 +8,7 @@ import { hasStore, runOverStore, type UseCaseDeps } from '../process/use-case-de
 export interface CliContext {
   readonly config: Config;
   readonly deps: UseCaseDeps;
+  readonly secret: Secret;
 }
 
 /** Reads the configuration. Warns of misspelt variables on stderr, because they may name another server's data. */
@@ -41,9 +42,9 @@ export async function withStore<T>(
   return runOverStore(
     config,
     clock,
-    (deps) => {
+    (deps, secret) => {
       if (isNew) process.stderr.write(`note: there was no store in ${config.dataDir}, this made one\n`);
-      return run({ config, deps });
+      return run({ config, deps, secret });
     },
     options,
   );

@@ -168,7 +168,11 @@ export function addDatasetCommands(builder: Builder): void {
   command(dataset, 'keygen', 'make a key that attests from now on; print its id and public key').action(
     async () => (await loadDatasets()).datasetKeygen(clock, json()),
   );
-  command(dataset, 'attest', 'check a manifest and its items, and print the manifest with a signature')
+  command(
+    dataset,
+    'attest',
+    'check a manifest and its items, and print the manifest with a signature; where a server has a transparency log, licence, provenance and URL become public for good',
+  )
     .argument('<manifest>', 'manifest file: slug, version, license, provenance and url as JSON')
     .requiredOption(...ITEMS)
     .addHelpText('after', examples('uqrp dataset attest manifest.json --items items.jsonl > signed.json'))
@@ -196,7 +200,11 @@ export function addDatasetCommands(builder: Builder): void {
 }
 
 function addRegistryCommands({ command, clock, json }: Builder, dataset: Command): void {
-  command(dataset, 'import', 'check a signed manifest and its items, and serve them; beside a running server')
+  command(
+    dataset,
+    'import',
+    'check a signed manifest and its items, and serve them; beside a running server. With a transparency log, licence, provenance and URL become public for good',
+  )
     .argument('<signed>', 'manifest file that attest printed')
     .requiredOption(...ITEMS)
     .option('--key <base64>', 'public key of another publisher, 32 octets in Base64; it is remembered')

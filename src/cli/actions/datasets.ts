@@ -166,8 +166,12 @@ export async function datasetImport(
   setPriority(PRIORITY);
   const checking = progressOn(process.stderr, `check ${basename(items)}`);
   const storing = progressOn(process.stderr, `store ${basename(items)}`);
-  const imported = await withStore(clock, ({ config, deps }) =>
-    importDataset(
+  const imported = await withStore(clock, ({ config, deps }) => {
+    if (deps.isLogged)
+      process.stderr.write(
+        'note: with the transparency log, licence, provenance and URL of this version become public for good\n',
+      );
+    return importDataset(
       deps,
       { manifest: signed, items },
       {
@@ -177,8 +181,8 @@ export async function datasetImport(
         onChecked: checking.show,
         onProgress: storing.show,
       },
-    ),
-  )
+    );
+  })
     .catch((error: unknown) => {
       if (!isOutOfSpace(error)) throw error;
       throw new InputError('The disk is full. Make room and import again: it goes on from here.');

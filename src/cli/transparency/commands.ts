@@ -1,3 +1,4 @@
+import type { Command } from 'commander';
 import { type Builder, examples, group } from '../commands.ts';
 import type { LogAuditOptions } from './audit.ts';
 
@@ -26,8 +27,10 @@ export function addWitnessCommands({ program, command, clock, json, takeSignals 
 
 const loadAudit = () => import('./audit.ts');
 
-export function addLogCommands({ program, command, clock, json, takeSignals }: Builder): void {
+export function addLogCommands(builder: Builder): void {
+  const { program, command, clock, json, takeSignals } = builder;
   const log = group(program, 'log', 'the transparency log of datasets');
+  addOperatorLogCommands(builder, log);
   command(
     log,
     'audit',
@@ -56,4 +59,29 @@ export function addLogCommands({ program, command, clock, json, takeSignals }: B
       const signals = takeSignals();
       await (await loadAudit()).logAudit(clock, options, json(), signals);
     });
+}
+
+const loadLog = () => import('./log.ts');
+
+/** For the operator of a log; they need UQRP_DATASETS_LOG and UQRP_DATASETS_LOG_POLICY as the server does. */
+function addOperatorLogCommands({ command, clock, json }: Builder, log: Command): void {
+  command(log, 'init', 'begin the log with what is published so far; print its verifier key')
+    .argument('<origin>', 'the URL prefix of the log without its scheme, such as api.example.net/log')
+    .addHelpText('after', examples('uqrp log init api.example.net/log'))
+    .action(async (origin: string) => (await loadLog()).logInit(clock, origin, json()));
+  command(
+    log,
+    'status',
+    'show sizes, and what each witness says; exit code 1 when a witness holds more',
+  ).action(async () => (await loadLog()).logStatusCommand(clock, json()));
+  command(log, 'recover', 'after a restore: take back the entries that the database lost')
+    .argument('<from>', 'URL of the log, or the folder of a monitor')
+    .addHelpText(
+      'after',
+      examples('uqrp log recover https://api.example.net/log', 'uqrp log recover ./watched'),
+    )
+    .action(async (from: string) => (await loadLog()).logRecover(clock, from, json()));
+  command(log, 'policy', 'print the policy file for readers: the log, its witnesses, the quorum')
+    .addHelpText('after', examples('uqrp log policy > policy.txt'))
+    .action(async () => (await loadLog()).logPolicy(clock));
 }

@@ -10,10 +10,10 @@ import { verifyNoteSignature } from '../../protocol/transparency/signatures.ts';
 import type { LogCheckpoint } from '../../store/transparency.ts';
 
 /**
- * What a witness said of a checkpoint. `ahead`: it holds a larger size of this log. `other_root`: it holds another tree of this size. `refused`: it
+ * What a witness said of a checkpoint. `ahead`: it holds a larger size of this log. `other_root`: it holds another tree of this size. `less`: it was not brought on to this one. `refused`: it
  * does not know the log, or refuses it. `strange`: no answer of the protocol. `away`: no answer at all.
  */
-export type WitnessState = 'cosigned' | 'ahead' | 'other_root' | 'refused' | 'strange' | 'away';
+export type WitnessState = 'cosigned' | 'ahead' | 'less' | 'other_root' | 'refused' | 'strange' | 'away';
 
 export interface WitnessAnswer {
   readonly witness: PolicyWitness;
@@ -32,8 +32,8 @@ export interface Submission {
   readonly checkpoint: LogCheckpointNote;
   /** What the witnesses are expected to hold. */
   readonly old: number;
-  /** Proves that the tree of the checkpoint continues that of `old`. */
-  readonly prove: (old: number) => Promise<readonly Uint8Array[]>;
+  /** Proves that the tree of the checkpoint continues that of `old`; null: a witness that holds less is not brought on. */
+  readonly prove: ((old: number) => Promise<readonly Uint8Array[]>) | null;
 }
 
 type Reply =
@@ -59,14 +59,16 @@ async function submit(
   const { checkpoint } = submission;
   let reply = await ask(send, witness, submission, submission.old, signal);
   // It lacks a checkpoint that we signed: once more, with a proof from what it holds.
-  if (reply.kind === 'size' && reply.size < checkpoint.size && reply.size !== submission.old)
+  const isLess = reply.kind === 'size' && reply.size < checkpoint.size && reply.size !== submission.old;
+  if (reply.kind === 'size' && isLess && submission.prove !== null)
     reply = await ask(send, witness, submission, reply.size, signal);
   if (reply.kind === 'answer') {
     const size = reply.state === 'cosigned' ? checkpoint.size : null;
     return { witness, state: reply.state, cosignature: reply.cosignature, size };
   }
   const { size } = reply;
-  const state = size > checkpoint.size ? 'ahead' : size === checkpoint.size ? 'other_root' : 'strange';
+  const less = isLess && submission.prove === null ? 'less' : 'strange';
+  const state = size > checkpoint.size ? 'ahead' : size === checkpoint.size ? 'other_root' : less;
   return { witness, state, cosignature: null, size };
 }
 
@@ -77,7 +79,7 @@ async function ask(
   old: number,
   signal: AbortSignal | undefined,
 ): Promise<Reply> {
-  const proof = await prove(old);
+  const proof = (await prove?.(old)) ?? [];
   const lines = [`old ${old}`, ...proof.map(encodeBase64)];
   const body = Buffer.from(`${lines.join('\n')}\n\n${checkpoint.note}`);
   const result = await send(

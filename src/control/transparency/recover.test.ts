@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  assertWhole,
+  type LogWorld,
+  leavesIn,
+  withLog,
+} from '../../../test/support/control/transparency/log-world.ts';
+import { itemLines } from '../../../test/support/store/dataset-world.ts';
+import { onEachEngine } from '../../../test/support/store/engines.ts';
+import { InputError } from '../../base/errors.ts';
+import { encodeEntries, parseTilePath, TILE_WIDTH } from '../../protocol/transparency/tiles.ts';
+import { lastPublishedCheckpoint, lastSignedCheckpoint } from '../../store/transparency.ts';
+import { listDatasets, retireDataset } from '../datasets/versions.ts';
+import { type LogSource, recoverLog } from './recover.ts';
+
+const TURN_OVER = 60_001;
+
+/** What a monitor has of the published log. */
+async function copyOf({ store }: LogWorld): Promise<LogSource> {
+  const { note, size } = (await lastPublishedCheckpoint(store.read))!;
+  const leaves = (await leavesIn(store)).slice(0, size).map((leaf) => Buffer.from(leaf));
+  return {
+    async read(path) {
+      if (path === 'checkpoint') return Buffer.from(note);
+      const { n, width } = parseTilePath(path)!;
+      return encodeEntries(leaves.slice(n * TILE_WIDTH, n * TILE_WIDTH + width));
+    },
+  };
+}
+
+/** Puts back a backup: all tables of datasets and of the log as they were. */
+async function backupOf({ store }: LogWorld): Promise<() => Promise<void>> {
+  const tables = [
+    'dataset_versions',
+    'dataset_parts',
+    'dataset_keys',
+    'log_head',
+    'log_entries',
+    'log_tiles',
+    'log_checkpoints',
+  ];
+  await store.write(async (tx) => {
+    for (const table of tables)
+      await tx.execute(`create table backup_${table} as select * from ${table}`, []);
+  });
+  return () =>
+    store.write(async (tx) => {
+      for (const table of tables.toReversed()) await tx.execute(`delete from ${table}`, []);
+      for (const table of tables) await tx.execute(`insert into ${table} select * from backup_${table}`, []);
+    });
+}
+
+onEachEngine((create) => {
+  describe('a log after a restore', () => {
+    it('signs nothing, takes back what was lost, and goes on with the same witnesses', () =>
+      withLog(create, async (world) => {
+        const { store } = world;
+        const deps = { store, clock: () => world.time, isLogged: true };
+        await world.init();
+        await world.publish('1.0.0');
+        await world.settle();
+        const restore = await backupOf(world);
+        await world.publish('1.1.0');
+        await retireDataset(deps, 'demo', '1.0.0');
+        await world.settle();
+        const published = await world.published();
+        const monitor = await copyOf(world);
+        await restore();
+        await world.publish('2.0.0');
+        world.time += TURN_OVER;
+        const signer = world.signerOf(store);
+        await signer.pass();
+        assert.equal(signer.report().state, 'behind');
+        assert.equal((await lastSignedCheckpoint(store.read))!.size, 2, 'nothing is signed');
+        const recovered = await recoverLog({ ...deps, policy: world.policy, key: world.keys.key! }, monitor);
+        assert.deepEqual(recovered, {
+          size: 4,
+          entries: 2,
+          missing: ['demo@1.1.0'],
+          retired: ['demo@1.0.0'],
+        });
+        assert.equal(await world.published(), published);
+        const served = (await listDatasets(deps)).map(({ manifest }) => manifest.version);
+        assert.deepEqual(served, ['2.0.0']);
+        world.time += TURN_OVER;
+        await world.settle(signer);
+        assert.equal(signer.report().state, 'current');
+        assert.equal(
+          await world.published(),
+          5,
+          'our entry that was not signed is behind the recovered ones',
+        );
+        await assertWhole(store);
+        for (const witness of world.witnesses) assert.equal(witness.size, 5);
+        await retireDataset(deps, 'demo', '1.1.0');
+        assert.match((await leavesIn(store)).at(-1)!, /;ev=retired;ds=demo;ver=1\.1\.0;/);
+      }));
+
+    it('takes the same files again without another entry, and no other files under their number', () =>
+      withLog(create, async (world) => {
+        const { store } = world;
+        const deps = { store, clock: () => world.time, isLogged: true };
+        await world.init();
+        const restore = await backupOf(world);
+        const files = world.datasets.sign('1.0.0', itemLines(2));
+        await world.datasets.import(store, files, {}, { isLogged: true });
+        await world.settle();
+        const monitor = await copyOf(world);
+        await restore();
+        await recoverLog({ ...deps, policy: world.policy, key: world.keys.key! }, monitor);
+        const other = world.datasets.sign('1.0.0', itemLines(3));
+        await assert.rejects(
+          world.datasets.import(store, other, {}, { isLogged: true }),
+          /in the transparency log with another manifest/,
+        );
+        await world.datasets.import(store, files, {}, { isLogged: true });
+        assert.equal((await leavesIn(store)).length, 2);
+        world.time += TURN_OVER;
+        await world.settle(world.signerOf(store));
+        assert.equal(await world.published(), 2);
+      }));
+
+    it('takes back nothing that is not trusted, not new, or of another history', () =>
+      withLog(create, async (world) => {
+        const { store } = world;
+        const deps = { store, clock: () => world.time, policy: world.policy, key: world.keys.key! };
+        await world.init();
+        await world.publish('1.0.0');
+        await world.settle();
+        const key = world.keys.key!;
+        const monitor = await copyOf(world);
+        await assert.rejects(recoverLog({ ...deps, key }, monitor), /there is nothing to recover/);
+        const restore = await backupOf(world);
+        await world.publish('1.1.0');
+        await world.settle();
+        const later = await copyOf(world);
+        await restore();
+        const unsigned: LogSource = {
+          read: async (path, max) =>
+            path === 'checkpoint'
+              ? Buffer.from(
+                  Buffer.from(await later.read(path, max))
+                    .toString()
+                    .replace(/\n3\n/, '\n4\n'),
+                )
+              : later.read(path, max),
+        };
+        await assert.rejects(recoverLog({ ...deps, key }, unsigned), InputError);
+        const changed: LogSource = {
+          read: async (path, max) => {
+            const octets = Buffer.from(await later.read(path, max));
+            if (path !== 'checkpoint') octets.write('X', octets.length - 1);
+            return octets;
+          },
+        };
+        await assert.rejects(recoverLog({ ...deps, key }, changed), InputError);
+        assert.equal((await lastSignedCheckpoint(store.read))!.size, 2);
+        await assertWhole(store);
+      }));
+  });
+});
