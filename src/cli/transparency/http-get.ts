@@ -25,22 +25,33 @@ export interface HttpAnswer {
  * @param max octets of the body that are read
  * @throws InputError when no whole answer comes in time, or a longer one
  */
-export function httpGet(url: string, max: number, stop?: AbortSignal): Promise<HttpAnswer> {
-  const isHttps = url.startsWith('https:');
+export async function httpGet(url: string, max: number, stop?: AbortSignal): Promise<HttpAnswer> {
   const deadline = AbortSignal.timeout(DEADLINE_MS);
   const signal = stop === undefined ? deadline : AbortSignal.any([stop, deadline]);
+  try {
+    return await exchange(url, max, signal);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const reason = deadline.aborted ? `within ${DEADLINE_MS / 1000} s` : (code ?? message);
+    throw new InputError(`no answer from ${url}: ${reason}`);
+  }
+}
+
+function exchange(url: string, max: number, signal: AbortSignal): Promise<HttpAnswer> {
+  const isHttps = url.startsWith('https:');
+  const send = isHttps ? requestHttps : requestHttp;
+  const agent = isHttps ? AGENTS.https : AGENTS.http;
   return new Promise((resolve, reject) => {
-    const fail = (error: NodeJS.ErrnoException): void => {
-      const late = deadline.aborted ? `within ${DEADLINE_MS / 1000} s` : undefined;
-      reject(new InputError(`no answer from ${url}: ${late ?? error.code ?? error.message}`));
-    };
-    const send = isHttps ? requestHttps : requestHttp;
     const outgoing = send(
       url,
-      { agent: isHttps ? AGENTS.https : AGENTS.http, headers: { 'user-agent': 'uqrp' }, signal },
-      (incoming) => void readAnswer(incoming, max).then(resolve, fail),
+      { agent, headers: { 'user-agent': 'uqrp' }, signal },
+      (incoming) => void readAnswer(incoming, max).then(resolve, reject),
     );
-    outgoing.once('error', fail);
+    outgoing.once('error', (error: NodeJS.ErrnoException) => {
+      // The server closed the connection while nobody asked, and the question crossed with that.
+      if (outgoing.reusedSocket && error.code === 'ECONNRESET') resolve(exchange(url, max, signal));
+      else reject(error);
+    });
     outgoing.end();
   });
 }
