@@ -89,8 +89,8 @@ describe('what is read from the API', () => {
   it('a read that was ended does not overwrite the newer value, nor tell its fault (mutant V01)', async () => {
     const reads = new Reads();
     const shown = await show('k', reads);
-    shown.now().again();
-    shown.now().again();
+    invalidate('k');
+    invalidate('k');
     const [first, second, third] = reads.begun;
     assert.deepEqual(
       reads.begun.map(({ signal }) => signal.aborted),
@@ -103,6 +103,18 @@ describe('what is read from the API', () => {
     await settled();
     assert.deepEqual(shown.seen, ['loading', 'new']);
     assert.equal(shown.now().error, undefined);
+  });
+
+  it('arrives although a poll asks again before each answer', async () => {
+    const reads = new Reads();
+    const shown = await show('k', reads);
+    shown.now().again();
+    assert.equal(reads.begun.length, 1);
+    reads.begun[0]!.end('slow');
+    await settled();
+    shown.now().again();
+    assert.equal(reads.begun.length, 2);
+    assert.deepEqual(shown.seen, ['loading', 'slow']);
   });
 
   it('is forgotten when another person signs in: nothing of the one before is shown for a moment (mutant V02)', async () => {

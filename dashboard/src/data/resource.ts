@@ -8,7 +8,7 @@ import { noteRequest } from '../app/offline.ts';
 import { retryAt } from './retry.ts';
 
 export type Resource<T> = {
-  /** Reads again. */
+  /** Reads again, unless a read is under way. */
   readonly again: () => void;
 } & (
   | { readonly state: 'loading'; readonly value: undefined; readonly error: undefined }
@@ -81,8 +81,9 @@ export function useResource<T>(
 }
 
 function resourceOf<T>(entry: Entry | null): Resource<T> {
+  // A read under way goes on: where answers take longer than a poll waits, none would ever arrive.
   const again = (): void => {
-    if (entry !== null) read(entry);
+    if (entry !== null && entry.reading === null) read(entry);
   };
   const { value, hasValue, error } = entry === null ? NOTHING : entry.now.value;
   if (hasValue) return { state: 'ready', value: value as T, error, again };
