@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { WatchedOperator } from '../support/cli/watched-operator.ts';
-import { type Ended, runCli } from '../support/command.ts';
+import { CLI, type Ended, runCli, startCommand } from '../support/command.ts';
 
 describe('log audit', () => {
   let folder: string;
@@ -76,6 +78,32 @@ describe('log audit', () => {
     operator.dns.set('sample', '');
     const { code, errors } = await runCli(['log', 'audit', ...files], {});
     assert.deepEqual([code, errors], [0, 'note: DNS answers are not compared without --server or --port\n']);
+  });
+
+  it('goes on with --every, also after an alarm and while the log is away, until SIGTERM', async () => {
+    const files = ['--policy', join(folder, 'policy.txt'), '--state', join(folder, 'state')];
+    const child = startCommand(process.execPath, [CLI, 'log', 'audit', ...files, '--every', '1'], {});
+    let [out, errors] = ['', ''];
+    const told = async (stream: Readable, text: string): Promise<void> => {
+      while (!(stream === child.stdout ? out : errors).includes(text)) await once(stream, 'data');
+    };
+    child.stdout!.on('data', (part: Buffer) => {
+      out += part.toString();
+    });
+    child.stderr!.on('data', (part: Buffer) => {
+      errors += part.toString();
+    });
+    const exit = once(child, 'exit');
+    await told(child.stdout!, 'published sample 1.1.0');
+    operator.answers = false;
+    await told(child.stderr!, 'HTTP status 503');
+    operator.answers = true;
+    operator.served.push(operator.manifest('silent', '1.0.0', 'key'));
+    await told(child.stdout!, 'alarm served_not_logged: REST serves silent 1.0.0');
+    operator.publish(operator.manifest('sample', '1.2.0', 'key'));
+    await told(child.stdout!, 'published sample 1.2.0');
+    child.kill('SIGTERM');
+    assert.deepEqual(await exit, [1, null]);
   });
 
   it('ends with 2 for a wrong command line or policy', async () => {

@@ -14,6 +14,7 @@ import type { Files } from '../../../base/files.ts';
 import { LIMITS } from '../../../base/limits.ts';
 import { manifestTxt } from '../../../protocol/datasets/manifest.ts';
 import { readPolicy } from '../../../protocol/transparency/signatures.ts';
+import { TILE_WIDTH, tilePath } from '../../../protocol/transparency/tiles.ts';
 import { type Alarm, evidenceName } from './alarms.ts';
 import { createMonitor, type LogEvent, type Monitor } from './monitor.ts';
 import { readBelow, servedDatasets } from './sources.ts';
@@ -230,7 +231,6 @@ describe('a monitor', () => {
     const crashes = new Set<string>();
     for (let at = 1; ; at++) {
       const disk = createSimulatedDisk({ random: mulberry(at), now: Date.now });
-      disk.files().makeFolder('/state', 0o755);
       const openOn = (files: Files): StateFolder => openStateFolder('/state', LIMITS.monitorEvidence, files);
       operator.log.leaves.length = first;
       await open({ slug: 'sample', state: openOn(disk.files()) }).round();
@@ -255,6 +255,14 @@ describe('a monitor', () => {
         );
       disk.powerLoss();
       const state = openOn(disk.files());
+      // As `uqrp log recover` reads it: the bundles that the checkpoint names are there.
+      const size = Number(state.head()!.split('\n')[1]);
+      const last = tilePath({
+        level: 'entries',
+        n: Math.floor((size - 1) / TILE_WIDTH),
+        width: ((size - 1) % TILE_WIDTH) + 1,
+      });
+      assert.ok(disk.files().facts(`/state/${last}`) !== null, `${last} after a crash at change ${at}`);
       await open({ slug: 'sample', state }).round();
       assert.ok(told.includes(`published sample 3.0.${at}`), `told after a crash at change ${at}`);
       assert.ok(codes().includes('version_replaced'));

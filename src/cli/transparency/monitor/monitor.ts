@@ -93,7 +93,8 @@ export function createMonitor(options: MonitorOptions): Monitor {
         } else if (concerns(about)) options.tell(news);
       }
     }
-    if (next.head !== null && next.head.text !== held.head?.text) state.keepHead(next.head.text);
+    if (next.head !== null && next.head.text !== held.head?.text)
+      state.keepHead(next.head.text, next.tree.size);
     known = { held: next, rules };
     return true;
   }

@@ -33,7 +33,7 @@ export interface StateFolder {
   /** Stores entries `n` × 256 and following. They count when a checkpoint is kept that is larger. */
   putBundle(n: number, leaves: readonly Uint8Array[]): void;
   /** All entries of it are on disk before. */
-  keepHead(note: string): void;
+  keepHead(note: string, size: number): void;
   /** @param name of the folder: an equal one is not written again. @returns its path; null: it holds as much evidence as it may */
   keepEvidence(name: string, content: Readonly<Record<string, string | Uint8Array>>): string | null;
 }
@@ -41,6 +41,8 @@ export interface StateFolder {
 /** @param evidenceMax folders of evidence. The same alarm has the same folder at every round */
 export function openStateFolder(path: string, evidenceMax: number, files: Files = systemFiles): StateFolder {
   makeFolderSync(path, FOLDER_MODE, files);
+  /** Bundles since the last head. */
+  const written = new Set<number>();
 
   function listIfThere(folder: string): string[] {
     try {
@@ -81,14 +83,20 @@ export function openStateFolder(path: string, evidenceMax: number, files: Files 
       }
     },
     putBundle(n, leaves) {
-      const before = widthsOf(n).filter((width) => width < leaves.length);
       const target = join(path, tilePath({ level: 'entries', n, width: leaves.length }));
       makeFolderSync(join(target, '..'), FOLDER_MODE, files);
       replaceFileSync(target, encodeEntries(leaves), FILE_MODE, files);
-      // Those that the kept checkpoint needs are in the new one too.
-      for (const width of before) files.remove(join(path, tilePath({ level: 'entries', n, width })));
+      written.add(n);
     },
-    keepHead: (note) => replaceFileSync(join(path, HEAD), note, FILE_MODE, files),
+    keepHead(note, size) {
+      replaceFileSync(join(path, HEAD), note, FILE_MODE, files);
+      // Partial bundles of the head before. Until here another reader of the folder finds those that its checkpoint names.
+      for (const n of written) {
+        for (const width of widthsOf(n).filter((one) => one < tileWidth('entries', n, size)))
+          files.remove(join(path, tilePath({ level: 'entries', n, width })));
+      }
+      written.clear();
+    },
     keepEvidence(name, content) {
       const folder = join(path, EVIDENCE, name);
       if (files.facts(folder) !== null) return folder;
