@@ -21,12 +21,14 @@ interface Kept {
 let idle = new Map<string, Kept[]>();
 let inUse = 0;
 let file: string | null = null;
+/** Of the file that has the name now: a restored backup is another one. */
+let generation = 0;
 
 /** What the store holds in place of a connection: after `close` it is shut, as a real one is. */
 class Lent implements Pick<DatabaseSync, 'prepare' | 'close' | 'isOpen' | 'isTransaction'> {
   #kept: Kept | null;
   readonly #name: string;
-  readonly #file = file;
+  readonly #generation = generation;
 
   constructor(kept: Kept, name: string) {
     this.#kept = kept;
@@ -55,8 +57,8 @@ class Lent implements Pick<DatabaseSync, 'prepare' | 'close' | 'isOpen' | 'isTra
     const kept = this.#kept;
     this.#kept = null;
     if (kept.connection.isTransaction) kept.connection.exec('rollback');
-    // A process of an earlier seed.
-    if (this.#file !== file) {
+    // Of a file that is gone.
+    if (this.#generation !== generation) {
       kept.connection.close();
       return;
     }
@@ -75,10 +77,12 @@ export function connect(_: string, options: DatabaseSyncOptions): Lent {
   return new Lent(kept, name);
 }
 
-/** Closes what nobody has, before the file is replaced by another one. */
+/** Another file gets the name: no connection of the one before is lent again. */
 export function forgetConnections(): void {
   for (const { connection } of [...idle.values()].flat()) connection.close();
   idle = new Map();
+  inUse = 0;
+  generation++;
 }
 
 let folder: string | null = null;
@@ -116,7 +120,6 @@ export async function emptyDatabase(
 /** The next seed gets another file: connections of this one are in an unknown state, or the file was replaced. */
 export function dropFile(): void {
   forgetConnections();
-  inUse = 0;
   clear = null;
   if (file !== null) rmSync(join(file, '..'), { recursive: true, force: true });
   file = null;

@@ -64,7 +64,11 @@ const FAILURES_MAX = 20;
 export const NEW_BELOW = 2 ** 31;
 
 const isChild = process.send !== undefined && process.argv[1] === fileURLToPath(import.meta.url);
-if (isChild) process.on('message', (slice) => void runHere(slice as Slice));
+if (isChild) {
+  process.on('message', (slice) => void runHere(slice as Slice));
+  // Its folder goes with it.
+  process.once('SIGTERM', () => process.exit());
+}
 
 async function runHere({ first, last, only }: Slice): Promise<void> {
   const { simulateSeeds } = await import('./seeds.ts');
@@ -171,7 +175,7 @@ function createChild(fault: PlantedText | null, small: boolean): Child {
         if (seed < slice.last && result.failures.length < failuresMax) return;
         if (seed < slice.last) {
           child = null;
-          one.kill('SIGKILL');
+          one.kill();
         }
         done(slice.last + 1);
       });
@@ -186,7 +190,7 @@ function createChild(fault: PlantedText | null, small: boolean): Child {
         next = await runPart({ ...slice, first: next }, failuresMax, result);
       return result;
     },
-    end: () => child?.kill('SIGKILL'),
+    end: () => child?.kill(),
   };
 }
 
