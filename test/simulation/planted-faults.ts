@@ -94,6 +94,13 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     to: '    token.expiresAt > 0;',
     finds: ANSWERS,
   },
+  'stale-precondition-holds': {
+    why: 'a customer overwrites what another one has written since, though he asked for the opposite',
+    file: 'src/control/records/rules.ts',
+    from: 'if (condition !== undefined && !condition(recordTag(row.updated_at))) {',
+    to: 'if (condition !== undefined && !condition(recordTag(row.updated_at)) && now < 0) {',
+    finds: /^ModelError: (PATCH|DELETE) .* is answered 20\d: it was another one/,
+  },
   'token-of-another-namespace': {
     why: 'a token opens namespaces of other customers',
     file: 'src/dns/query/resolve.ts',

@@ -32,3 +32,13 @@ export function createRandom(seed: number, stream: number): Random {
     },
   };
 }
+
+/** One of these, each as often as its weight says. */
+export function pickWeighted<T extends { readonly weight: number }>(values: readonly T[], random: Random): T {
+  let left = random.next() * values.reduce((sum, { weight }) => sum + weight, 0);
+  for (const value of values) {
+    left -= value.weight;
+    if (left < 0) return value;
+  }
+  return values[0]!;
+}

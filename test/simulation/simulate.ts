@@ -3,7 +3,7 @@ import { type Counters, createCounters } from './counters.ts';
 import { satisfied } from './customers/satisfied.ts';
 import { HARMS, type Harm } from './harms.ts';
 import { difference, InvariantError } from './invariants.ts';
-import { createRandom, type Random } from './random.ts';
+import { createRandom, pickWeighted, type Random } from './random.ts';
 import { shapeOf } from './shape.ts';
 import { createWorld, type World } from './world.ts';
 
@@ -103,7 +103,7 @@ function begin(
   ends: Map<string, () => void>,
   counters: Counters,
 ): void {
-  const harm = pickHarm(harms, world.random);
+  const harm = pickWeighted(harms, world.random);
   // One of a kind at once.
   if (ends.has(harm.name)) return;
   world.trace(`begins: ${harm.name}`);
@@ -118,15 +118,6 @@ function harmsOf(random: Random): readonly Harm[] {
   const part = random.pick([0.15, 0.4, 1]);
   const some = HARMS.filter(() => random.chance(part));
   return some.length === 0 ? HARMS : some;
-}
-
-function pickHarm(harms: readonly Harm[], random: Random): Harm {
-  let left = random.next() * harms.reduce((sum, { weight }) => sum + weight, 0);
-  for (const harm of harms) {
-    left -= harm.weight;
-    if (left < 0) return harm;
-  }
-  return harms[0]!;
 }
 
 function heal(world: World, ends: Map<string, () => void>): void {

@@ -11,7 +11,7 @@ export interface Customer {
   readonly keys: Map<string, { readonly token: string; readonly namespaces: readonly string[] }>;
   /** Ids by name. */
   readonly namespaces: Map<string, string>;
-  readonly records: Map<string, { readonly id: string; etag: string | null }>;
+  readonly records: Map<string, KnownRecord>;
   readonly tokens: {
     readonly id: string;
     readonly namespaceId: string;
@@ -30,6 +30,13 @@ export interface Customer {
     readonly credential: string;
     readonly token: string;
   }[];
+}
+
+interface KnownRecord {
+  readonly id: string;
+  readonly etag: string | null;
+  /** The one before it; null: it has none, as far as is known. */
+  readonly oldEtag: string | null;
 }
 
 /** Somebody who follows the changes of the customer. */
@@ -76,7 +83,17 @@ export function pickFrom<T>(random: Random, values: Iterable<T>): T | null {
 /** Remembers what an answer to a write of one record says. */
 export function learnRecord(customer: Customer, { body, headers }: RestAnswer): void {
   const etag = typeof headers.etag === 'string' ? headers.etag : null;
-  customer.records.set(body.key as string, { id: body.id as string, etag });
+  const [key, id] = [body.key as string, body.id as string];
+  const before = customer.records.get(key);
+  const isSame = before?.id === id && before.etag === etag;
+  const oldEtag = before?.id === id ? (isSame ? before.oldEtag : before.etag) : null;
+  customer.records.set(key, { id, etag, oldEtag });
+}
+
+/** A condition of a request; often one that does not hold any more. */
+export function ifMatch({ etag, oldEtag }: KnownRecord, random: Random): Sending['headers'] {
+  const tag = random.chance(0.4) ? (oldEtag ?? etag) : etag;
+  return tag === null ? undefined : { 'if-match': tag };
 }
 
 /** Fields of a new record beside key and data. */

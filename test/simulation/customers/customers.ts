@@ -2,7 +2,7 @@ import type { ChangesCheck } from '../model/changes.ts';
 import type { Payloads } from '../model/payloads.ts';
 import { namespaceOf } from '../model/state.ts';
 import type { Request, RestAnswer } from '../model/told.ts';
-import type { Random } from '../random.ts';
+import { pickWeighted, type Random } from '../random.ts';
 import type { Clients, Operator } from './clients.ts';
 import {
   ALWAYS,
@@ -10,6 +10,7 @@ import {
   type Customer,
   EVENTS,
   fieldsOf,
+  ifMatch,
   learnRecord,
   NAMES,
   newCustomer,
@@ -151,15 +152,9 @@ export function createCustomers(options: CustomersOptions): Customers {
         if (found === null) return;
         const record = { ...(random.chance(0.8) && { data: payloads.next(random) }), ...patchOf(random) };
         if (Object.keys(record).length === 0) return;
-        const isConditional = random.chance(0.3) && found.etag !== null;
-        const headers = isConditional ? { 'if-match': found.etag! } : undefined;
-        const answer = await send(
-          customer,
-          'PATCH',
-          `/records/${found.id}`,
-          { record },
-          { headers, ...credentialOf(customer) },
-        );
+        const headers = random.chance(0.3) ? ifMatch(found, random) : undefined;
+        const sending = { headers, ...credentialOf(customer) };
+        const answer = await send(customer, 'PATCH', `/records/${found.id}`, { record }, sending);
         if (answer !== null) learnRecord(customer, answer);
       },
     ],
@@ -168,8 +163,8 @@ export function createCustomers(options: CustomersOptions): Customers {
       async (customer) => {
         const found = pickFrom(random, customer.records);
         if (found === null) return;
-        const [key, { id, etag }] = found;
-        const headers = random.chance(0.2) && etag !== null ? { 'if-match': etag } : undefined;
+        const [key, { id }] = found;
+        const headers = random.chance(0.2) ? ifMatch(found[1], random) : undefined;
         const answer = await send(customer, 'DELETE', `/records/${id}`, undefined, {
           headers,
           ...credentialOf(customer),
@@ -191,7 +186,8 @@ export function createCustomers(options: CustomersOptions): Customers {
         }));
         const body = { records, ...(records.length < keys.size && { delete: [gone] }) };
         const answer = await send(customer, 'POST', '/records/bulk', body, credentialOf(customer));
-        for (const { key, id } of answer?.body.records ?? []) customer.records.set(key, { id, etag: null });
+        for (const { key, id } of answer?.body.records ?? [])
+          customer.records.set(key, { id, etag: null, oldEtag: null });
       },
     ],
     mint: [
@@ -273,13 +269,8 @@ export function createCustomers(options: CustomersOptions): Customers {
       async (customer) => {
         const found = pickFrom(random, customer.records);
         if (found === null) return;
-        const answer = await send(
-          customer,
-          'GET',
-          `/records/${found[1].id}`,
-          undefined,
-          credentialOf(customer),
-        );
+        const path = `/records/${found[1].id}`;
+        const answer = await send(customer, 'GET', path, undefined, credentialOf(customer));
         if (answer !== null) learnRecord(customer, answer);
       },
     ],
@@ -352,17 +343,9 @@ export function createCustomers(options: CustomersOptions): Customers {
   }
 
   /** Each seed leaves some actions out, so that others come more often. */
-  const drawn = Object.entries(actions).filter(([name]) => ALWAYS.includes(name) || random.chance(0.75));
-  const weights = drawn.reduce((sum, [, [weight]]) => sum + weight, 0);
-
-  function pickAction(): Action {
-    let left = random.next() * weights;
-    for (const [, [weight, action]] of drawn) {
-      left -= weight;
-      if (left < 0) return action;
-    }
-    return drawn[0]![1][1];
-  }
+  const drawn = Object.entries(actions)
+    .filter(([name]) => ALWAYS.includes(name) || random.chance(0.75))
+    .map(([, [weight, run]]) => ({ weight, run }));
 
   async function run(action: Action, customer: Customer): Promise<void> {
     underWay++;
@@ -390,14 +373,13 @@ export function createCustomers(options: CustomersOptions): Customers {
     },
     tokenEnd(now) {
       const ends = all.flatMap(({ tokens }) => tokens.map(({ expiresAt }) => expiresAt));
-      const left = ends.filter((end) => end > now);
-      return left.length === 0 ? null : Math.min(...left);
+      return ends.filter((end) => end > now).toSorted((a, b) => a - b)[0] ?? null;
     },
     dayPasses() {
       for (const { repeatable } of all) repeatable.length = 0;
     },
     act() {
-      void run(pickAction(), random.pick(all));
+      void run(pickWeighted(drawn, random).run, random.pick(all));
     },
     async readAll() {
       for (const customer of all) {

@@ -12,6 +12,7 @@ import { createDnsCheck } from '../model/dns-answers.ts';
 import { createErasureCheck, type ErasureCheck } from '../model/erasure.ts';
 import { createModel } from '../model/model.ts';
 import { createPayloads } from '../model/payloads.ts';
+import { createPreconditionsCheck } from '../model/preconditions.ts';
 import { createRestCheck } from '../model/rest-reads.ts';
 import { createWebhooksCheck } from '../model/webhooks.ts';
 import type { Random } from '../random.ts';
@@ -121,6 +122,7 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
   };
 
   const access = createAccessCheck(model);
+  const preconditions = createPreconditionsCheck(model);
   const changes = createChangesCheck(model);
   const dns = createDnsCheck(model, { ahead });
   const webhooks = createWebhooksCheck(model, {
@@ -136,7 +138,13 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
     model,
     rest,
     operator,
-    checks: [access, createRestCheck(model, { ahead }), createCountsCheck(model, { ahead }), changes],
+    checks: [
+      access,
+      preconditions,
+      createRestCheck(model, { ahead }),
+      createCountsCheck(model, { ahead }),
+      changes,
+    ],
     now,
     trace,
   });
@@ -205,6 +213,7 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
       model.restored(now(), model.numberAt(backupAt));
       webhooks.restored();
       access.restored();
+      preconditions.restored();
     },
     level(at) {
       levelAt = at;
