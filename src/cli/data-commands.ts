@@ -187,6 +187,8 @@ export function addDatasetCommands(builder: Builder): void {
     .argument('<signed>', 'manifest file that attest printed')
     .requiredOption(...ITEMS)
     .requiredOption('--key <base64>', 'public key of the publisher, 32 octets in Base64')
+    .option('--log <policy>', 'with --proof: check that a transparency log has it, by this policy file')
+    .option('--proof <file>', 'proof of the transparency log, without network')
     .addHelpText(
       'after',
       examples(

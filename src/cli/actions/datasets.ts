@@ -15,11 +15,14 @@ import {
   retireDataset,
 } from '../../control/datasets/versions.ts';
 import { hasStore } from '../../process/use-case-deps.ts';
+import { manifestTxt, type SignedManifest } from '../../protocol/datasets/manifest.ts';
 import { isPublishedVersion, isSlug } from '../../protocol/datasets/query.ts';
 import { PUBLIC_KEY_OCTETS } from '../../protocol/datasets/signed-text.ts';
 import { decodeBase64 } from '../../protocol/encodings.ts';
+import { checkLogProof, type ProofJudgement } from '../../protocol/transparency/signatures.ts';
 import { configWithData, withStore } from '../context.ts';
 import { EXIT, escapeControls, print, table } from '../output.ts';
+import { loggedFacts, loggedSentence, octetsOfFile, policyIn } from './verify-published.ts';
 
 /** What a progress line is written to. */
 export interface Terminal {
@@ -76,6 +79,9 @@ function bar(done: number, total: number): string {
 export interface VerifyOptions {
   readonly items: string;
   readonly key: string;
+  /** Files with a policy and a proof of the transparency log: both or none. */
+  readonly log?: string;
+  readonly proof?: string;
 }
 
 /** Makes an attestation key in the data directory. The newest key attests. */
@@ -117,16 +123,21 @@ export function datasetAttest(
 }
 
 /** Verifies an attestation by a public key alone. Needs neither a server nor its data directory. */
-export function datasetVerify(signed: string, { items, key }: VerifyOptions, json: boolean): void {
+export function datasetVerify(signed: string, { items, key, ...of }: VerifyOptions, json: boolean): void {
   const publicKey = parsePublicKey(key);
+  const checkLogged = logCheckOf(of);
   const progress = progressOn(process.stderr, items);
   try {
     const options = { sortFolder: tmpdir(), onProgress: progress.show };
     const result = verifyFiles({ manifest: signed, items }, publicKey, options);
     progress.clear();
     if (!result.valid) {
-      process.exitCode = EXIT.failed;
-      print(json ? JSON.stringify(result) : `not valid: ${result.reason}`);
+      printFault(result, json);
+      return;
+    }
+    const logged = checkLogged?.(result.manifest);
+    if (logged?.valid === false) {
+      printFault(logged, json);
       return;
     }
     const { slug, version, attkid, atts } = result.manifest;
@@ -134,10 +145,28 @@ export function datasetVerify(signed: string, { items, key }: VerifyOptions, jso
     const { items: count, windows } = result.items;
     const facts = { valid: true, slug, version, attkid, attested_at: at, items: count, windows };
     const text = `valid: ${slug} ${version}, attested by key ${attkid} at ${at}, ${count} items, ${windows} windows`;
-    print(json ? JSON.stringify(facts) : text);
+    if (json) print(JSON.stringify(logged ? { ...facts, log: loggedFacts(logged) } : facts));
+    else print(logged ? `${text}\n${escapeControls(loggedSentence(logged))}` : text);
   } finally {
     progress.clear();
   }
+}
+
+function printFault(fault: { readonly reason: string }, json: boolean): void {
+  process.exitCode = EXIT.failed;
+  print(json ? JSON.stringify(fault) : `not valid: ${fault.reason}`);
+}
+
+/** Reads both files at once. Undefined: no proof is asked for. @throws UsageError @throws InputError */
+function logCheckOf({
+  log,
+  proof,
+}: Pick<VerifyOptions, 'log' | 'proof'>): ((manifest: SignedManifest) => ProofJudgement) | undefined {
+  if (log === undefined && proof === undefined) return undefined;
+  if (log === undefined || proof === undefined) throw new UsageError('--log and --proof need each other');
+  const policy = policyIn(log);
+  const text = octetsOfFile(proof).toString();
+  return (manifest) => checkLogProof(Buffer.from(manifestTxt(manifest)), text, policy);
 }
 
 /** @throws UsageError */

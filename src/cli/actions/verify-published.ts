@@ -51,15 +51,18 @@ export async function verifyPublished(name: string, options: QueryOptions & Chec
   print(process.stdout.isTTY ? escapeControls(text) : text);
 }
 
-/** @throws InputError for a file that cannot be read, or is no policy */
-function policyIn(file: string): TrustPolicy {
-  let octets: Uint8Array;
+/** @throws InputError for a file that cannot be read */
+export function octetsOfFile(file: string): Buffer {
   try {
-    octets = readFileSync(file);
+    return readFileSync(file);
   } catch (error) {
     throw new InputError(`cannot read ${file}: ${(error as NodeJS.ErrnoException).code}`);
   }
-  const read = readPolicy(octets);
+}
+
+/** @throws InputError for a file that cannot be read, or is no policy */
+export function policyIn(file: string): TrustPolicy {
+  const read = readPolicy(octetsOfFile(file));
   if (!read.ok) throw new InputError(`${file} is not a policy: ${escapeControls(read.faults[0] ?? '')}`);
   return read.policy;
 }
@@ -152,16 +155,13 @@ function shown(result: Result): object {
   const publicKey = Buffer.from(key.publicKey).toString('base64');
   const at = new Date(atts * 1000).toISOString();
   const stated = { slug, version, license, provenance, url, sha256 };
-  const shownLog = logged && { log: { ...headOf(logged), cosigned: cosignersOf(logged) } };
+  const shownLog = logged && { log: loggedFacts(logged) };
   return { valid: true, ...stated, attkid, public_key: publicKey, attested_at: at, ...shownLog };
 }
 
-function headOf({ index, checkpoint: { origin, size } }: Proved) {
-  return { origin, index, size };
-}
-
-function cosignersOf({ cosigners }: Proved) {
-  return cosigners.map(({ name, time }) => ({ name, at: new Date(time * 1000).toISOString() }));
+export function loggedFacts({ index, checkpoint: { origin, size }, cosigners }: Proved) {
+  const cosigned = cosigners.map(({ name, time }) => ({ name, at: new Date(time * 1000).toISOString() }));
+  return { origin, index, size, cosigned };
 }
 
 /** The key came from the server as well: the reader must see it to compare it. */
@@ -176,8 +176,8 @@ function sentence(result: Result, items: string): string {
   ].join('\n');
 }
 
-function loggedSentence(logged: Proved): string {
-  const { origin, index, size } = headOf(logged);
-  const cosigned = cosignersOf(logged).map(({ name, at }) => `${name} at ${at}`);
-  return `logged: entry ${index} of ${size} in ${origin}, cosigned by ${cosigned.join(', ') || 'nobody'}`;
+export function loggedSentence(logged: Proved): string {
+  const { origin, index, size, cosigned } = loggedFacts(logged);
+  const by = cosigned.map(({ name, at }) => `${name} at ${at}`);
+  return `logged: entry ${index} of ${size} in ${origin}, cosigned by ${by.join(', ') || 'nobody'}`;
 }

@@ -104,14 +104,15 @@ function openMonitor(clock: Clock, options: LogAuditOptions, json: boolean, stop
   });
 }
 
-function policyOf(path: string): TrustPolicy {
+/** @throws UsageError for a file that is no policy */
+export function policyOf(path: string): TrustPolicy {
   const read = readPolicy(bytesOfFile(path));
   if (read.ok) return read.policy;
   throw new UsageError(read.faults.map((fault) => `${path}: ${escapeControls(fault)}`).join('\n'));
 }
 
 /** The log to watch, and where it is, without a slash at the end. */
-function logOf({ logs }: TrustPolicy, given: string | undefined): { log: PolicyLog; url: string } {
+export function logOf({ logs }: TrustPolicy, given: string | undefined): { log: PolicyLog; url: string } {
   const log =
     logs.find(({ url }) => url !== null && url === given) ?? (logs.length === 1 ? logs[0] : undefined);
   if (log === undefined)

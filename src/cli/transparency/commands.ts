@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { type Builder, examples, group } from '../commands.ts';
 import type { LogAuditOptions } from './audit.ts';
+import type { LogReadOptions } from './prove.ts';
 
 const loadWitness = () => import('./witness.ts');
 
@@ -26,6 +27,9 @@ export function addWitnessCommands({ program, command, clock, json, takeSignals 
 }
 
 const loadAudit = () => import('./audit.ts');
+const loadProve = () => import('./prove.ts');
+const POLICY = ['--policy <file>', 'whom to trust: the log, its witnesses and the quorum'] as const;
+const LOG_URL = ['--url <url>', 'of the log (default: that of the policy)'] as const;
 
 export function addLogCommands(builder: Builder): void {
   const { program, command, clock, json, takeSignals } = builder;
@@ -36,7 +40,7 @@ export function addLogCommands(builder: Builder): void {
     'audit',
     'watch a transparency log: verify that it only grows, tell what changed, and compare what is served; exit code 1 after an alarm',
   )
-    .requiredOption('--policy <file>', 'whom to trust: the log, its witnesses and the quorum')
+    .requiredOption(...POLICY)
     .requiredOption('--state <folder>', 'keeps the last checkpoint, all entries and evidence')
     .option('--slug <slug>', 'tell of this dataset alone')
     .option('--every <seconds>', 'go on until SIGTERM, with a round each time (default: one round)')
@@ -45,7 +49,7 @@ export function addLogCommands(builder: Builder): void {
       '--exec <command>',
       'run this in a shell for each alarm, with the alarm as JSON on standard input',
     )
-    .option('--url <url>', 'of the log (default: that of the policy)')
+    .option(...LOG_URL)
     .option('--server <address>', 'address or name of the name server whose answers are compared')
     .option('--port <port>', 'its port (default: UQRP_DNS_PORT)')
     .addHelpText(
@@ -59,6 +63,22 @@ export function addLogCommands(builder: Builder): void {
       const signals = takeSignals();
       await (await loadAudit()).logAudit(clock, options, json(), signals);
     });
+  command(log, 'checkpoint', 'print the checkpoint of a transparency log, when the policy trusts it')
+    .requiredOption(...POLICY)
+    .option(...LOG_URL)
+    .addHelpText('after', examples('uqrp log checkpoint --policy policy.txt > checkpoint.txt'))
+    .action(async (options: LogReadOptions) => (await loadProve()).logCheckpoint(options, json()));
+  command(log, 'prove', 'print a proof that a transparency log has a manifest, made from its tiles')
+    .argument('<manifest>', 'SLUG@VERSION')
+    .requiredOption(...POLICY)
+    .option(...LOG_URL)
+    .addHelpText(
+      'after',
+      examples('uqrp log prove gtin-demo@1.2.0 --policy policy.txt > gtin-demo-1.2.0.tlog-proof'),
+    )
+    .action(async (target: string, options: LogReadOptions) =>
+      (await loadProve()).logProve(target, options, json()),
+    );
 }
 
 const loadLog = () => import('./log.ts');

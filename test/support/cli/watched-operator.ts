@@ -84,7 +84,7 @@ export class WatchedOperator {
     if (path === '/log/checkpoint') return this.note();
     if (path.startsWith('/log/tile/')) {
       const shown = new SmallLog(this.log.leaves.slice(0, this.size ?? undefined), this.log.origin);
-      return shown.bundle(path.slice('/log/'.length));
+      return shown.tile(path.slice('/log/'.length));
     }
     if (!this.hasListing) return null;
     const shown = (manifest: SignedManifest) => ({

@@ -10,6 +10,7 @@ import { cosignNote, signNote, verifierKeyOf } from '../../../../src/protocol/tr
 import {
   encodeEntries,
   parseTilePath,
+  TILE_LEVELS,
   TILE_WIDTH,
   tileWidth,
 } from '../../../../src/protocol/transparency/tiles.ts';
@@ -74,13 +75,19 @@ export class SmallLog {
     return `old ${old}\n${hashes.join('')}\n${note}`;
   }
 
-  /** An entry bundle below the prefix of the log; null for what is not there. */
-  bundle(path: string): Uint8Array | null {
+  /** A tile or an entry bundle below the prefix of the log; null for what is not there. */
+  tile(path: string): Uint8Array | null {
     const tile = parseTilePath(path);
-    const width = tile === null ? 0 : tileWidth('entries', tile.n, this.leaves.length);
-    if (tile?.level !== 'entries' || tile.width > width) return null;
+    const width = tile === null ? 0 : tileWidth(tile.level, tile.n, this.leaves.length);
+    if (tile === null || tile.width > width) return null;
     const first = tile.n * TILE_WIDTH;
-    return encodeEntries(this.leaves.slice(first, first + tile.width));
+    const { level } = tile;
+    if (level === 'entries') return encodeEntries(this.leaves.slice(first, first + tile.width));
+    const read = this.#read();
+    const hashes = Array.from({ length: tile.width }, (_, at) =>
+      read({ level: level * TILE_LEVELS, index: first + at }),
+    );
+    return Buffer.concat(hashes);
   }
 
   #read(): ReadSubtree {
