@@ -47,14 +47,6 @@ export {
   Unreadable,
 } from './dns/errors.ts';
 export {
-  type LogProofCheck,
-  type LogProofFault,
-  type ProofCosigner,
-  type ProofStep,
-  type ProvedEntry,
-  verifyLogProof,
-} from './dns/log-proof.ts';
-export {
   type Attestation,
   type AttestationKey,
   type AttestedManifest,

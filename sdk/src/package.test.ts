@@ -41,6 +41,7 @@ describe('the package as it is published', () => {
       './dns',
       './encryption',
       './webhooks',
+      './transparency',
       './openfeature',
       './package.json',
     ]);
@@ -86,7 +87,7 @@ describe('the package as it is published', () => {
       `import { registerHooks } from 'node:module';
        const loaded = [];
        registerHooks({ resolve: (name, context, next) => { loaded.push(name); return next(name, context); } });
-       for (const entry of ['uqrp-sdk', 'uqrp-sdk/dns', 'uqrp-sdk/encryption', 'uqrp-sdk/webhooks']) await import(entry);
+       for (const entry of ['uqrp-sdk', 'uqrp-sdk/dns', 'uqrp-sdk/encryption', 'uqrp-sdk/webhooks', 'uqrp-sdk/transparency']) await import(entry);
        console.log(JSON.stringify(loaded.filter((name) => !/^\\.|^uqrp-sdk/.test(name))));`,
     );
     assert.equal((await run(process.execPath, [path])).stdout.trim(), '[]');

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { decodeMessage } from '../../../../sdk/src/dns.ts';
+import { type DnsMessage, decodeMessage } from '../../../../sdk/src/dns.ts';
+import { TINDEX_VERSION } from '../../../../src/base/brand.ts';
 import { t } from '../../text/text.ts';
 import { lazy } from '../../ui/lazy.tsx';
 import { AnswerRegion } from './answer-region.tsx';
@@ -9,9 +10,11 @@ import { chainOf, EMPTY_CHAIN } from './chain.ts';
 import { ChainView } from './chain-view.tsx';
 import { type Examined, examine, isFailure, placeToChange, withChanges } from './examined.ts';
 import { headlineOf } from './headline.ts';
+import { envelopeOf } from './read-envelope.ts';
 import { SignaturesRegion } from './signatures-region.tsx';
 import { verdictOf } from './verdict.ts';
 
+const LogProof = lazy(async () => (await import('./log-proof.tsx')).LogProof);
 const AnswerDetails = lazy(async () => (await import('./answer-details.tsx')).AnswerDetails);
 
 const NONE: ReadonlySet<number> = new Set();
@@ -76,6 +79,7 @@ export function AnswerPane(props: AnswerPaneProps) {
     if (!places.delete(at)) places.add(at);
     setChanged({ of: arrived.id, places });
   };
+  const proof = shown?.examined.message ? proofTxtOf(shown.examined.message) : null;
   const restore = (): void => setChanged({ of: arrived?.id ?? 0, places: NONE });
   return (
     <div class="answer-pane" aria-busy={isBusy}>
@@ -105,6 +109,7 @@ export function AnswerPane(props: AnswerPaneProps) {
             trustedDs={trustedDs}
             onTrustedDs={setTrustedDs}
           />
+          {proof === null ? null : <LogProof key={proof} txt={proof} zone={shown.arrived.asked.zone ?? ''} />}
           <AnswerDetails
             arrived={shown.arrived}
             octets={shown.octets}
@@ -119,6 +124,12 @@ export function AnswerPane(props: AnswerPaneProps) {
       )}
     </div>
   );
+}
+
+/** The TXT value of a proof of the transparency log; null in every other answer. */
+function proofTxtOf(message: DnsMessage): string | null {
+  const text = envelopeOf(message)?.text ?? '';
+  return text.startsWith(`v=${TINDEX_VERSION};ds=`) ? text : null;
 }
 
 /** The octet that shows most; none in a failure, where nothing is signed. */

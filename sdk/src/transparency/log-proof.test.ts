@@ -17,7 +17,7 @@ import {
   subtreesFromStored,
 } from '../../../src/protocol/transparency/tree.ts';
 import { EXAMPLE, exampleOctets, exampleText } from '../../../test/support/protocol/transparency/example.ts';
-import { verifyLogProof } from './log-proof.ts';
+import { readLogProof, verifyLogProof } from './log-proof.ts';
 
 const policy = exampleText('policy.txt');
 const proof = exampleText('entry-1.tlog-proof');
@@ -96,3 +96,14 @@ for (const [what, code, text, trusted] of WRONG) {
     assert.equal(byNode.valid ? 'valid' : byNode.code, code);
   });
 }
+
+test('a proof is read to be shown, without a policy, and says itself whether it leads to its root', async () => {
+  const read = await readLogProof(manifest, proof);
+  const checked = await verifyLogProof(manifest, proof, policy);
+  assert.ok(read && checked.valid);
+  assert.deepEqual([read.leadsToRoot, read.path], [true, checked.path]);
+  assert.deepEqual(read.cosigners, [{ name: EXAMPLE.witness, time: EXAMPLE.time }]);
+  assert.equal((await readLogProof(leaves[2]!, proof))?.leadsToRoot, false);
+  assert.equal(await readLogProof(manifest, 'text'), null);
+  assert.equal(await readLogProof(manifest, proof.replace('index 1\n', 'index 5\n')), null);
+});

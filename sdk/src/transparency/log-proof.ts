@@ -1,16 +1,21 @@
 /** Proofs of the transparency log of datasets (docs/TRANSPARENCY.md), by WebCrypto and without network. */
 
-import { parseCheckpoint } from '../../../src/protocol/transparency/checkpoint.ts';
-import { keyIdInput, keyIdOfHash } from '../../../src/protocol/transparency/note.ts';
+import { type Checkpoint, parseCheckpoint } from '../../../src/protocol/transparency/checkpoint.ts';
+import {
+  COSIGNER_KEY,
+  keyIdInput,
+  keyIdOfHash,
+  signedOctets,
+} from '../../../src/protocol/transparency/note.ts';
 import {
   judgeCheckpoint,
   parsePolicy,
   type SignatureCheck,
   signatureChecks,
 } from '../../../src/protocol/transparency/policy.ts';
-import { parseLogProof } from '../../../src/protocol/transparency/proof.ts';
+import { type LogProof, parseLogProof } from '../../../src/protocol/transparency/proof.ts';
 import { inclusionSides } from '../../../src/protocol/transparency/subtrees.ts';
-import { verifierOf } from './dnssec/verify-signature.ts';
+import { verifierOf } from '../dns/dnssec/verify-signature.ts';
 
 export interface ProofCosigner {
   /** Of the witness, as the policy has it. */
@@ -26,8 +31,8 @@ export interface ProofStep {
   readonly node: Uint8Array;
 }
 
-export interface ProvedEntry {
-  readonly valid: true;
+/** What a proof says by itself. */
+interface ProofPath {
   /** Of the log. */
   readonly origin: string;
   /** Entries of the log at the checkpoint, and number of this one from zero. */
@@ -36,6 +41,18 @@ export interface ProvedEntry {
   readonly leafHash: Uint8Array;
   /** From the leaf to the root. The last node is the root; without a step the leaf is. */
   readonly path: readonly ProofStep[];
+}
+
+/** A proof as it is written. Nobody's signature is checked. */
+export interface ReadProof extends ProofPath {
+  /** Whether the path from this leaf ends in the root of the checkpoint. */
+  readonly leadsToRoot: boolean;
+  /** By the names of the signature lines, in their order. */
+  readonly cosigners: readonly ProofCosigner[];
+}
+
+export interface ProvedEntry extends ProofPath {
+  readonly valid: true;
   /** In the order of the policy. */
   readonly cosigners: readonly ProofCosigner[];
 }
@@ -90,15 +107,40 @@ export async function verifyLogProof(
   }
   const judged = judgeCheckpoint(checkpoint, trusted.policy, checks, verified);
   if (!judged.valid) return fault('checkpoint_untrusted', judged.reason);
-  const { origin, size, root } = judged.checkpoint;
-  const hashed = await sha256(LEAF, typeof leaf === 'string' ? new TextEncoder().encode(leaf) : leaf);
-  const path = await pathOf(hashed, inclusionSides(read.index, size), read.hashes);
-  const top = path?.at(-1)?.node ?? hashed;
-  if (path === null || !top.every((octet, at) => octet === root[at])) {
+  const { origin, size } = judged.checkpoint;
+  const walked = await walk(leaf, read, judged.checkpoint);
+  if (!walked?.leadsToRoot) {
     return fault('proof_wrong', 'it does not lead from this entry to the root of the log');
   }
+  const { leafHash, path } = walked;
   const cosigners = judged.cosigners.map(({ name, time }) => ({ name, time }));
-  return { valid: true, origin, size, index: read.index, leafHash: hashed, path, cosigners };
+  return { valid: true, origin, size, index: read.index, leafHash, path, cosigners };
+}
+
+/** Reads a proof to show it. It proves nothing: whoever sends it may have made up all of it. Null: it is malformed. */
+export async function readLogProof(leaf: Uint8Array | string, proof: string): Promise<ReadProof | null> {
+  const read = parseLogProof(proof);
+  const checkpoint = read && parseCheckpoint(read.checkpoint);
+  if (!read || !checkpoint) return null;
+  const walked = await walk(leaf, read, checkpoint);
+  if (!walked) return null;
+  const { origin, size, note } = checkpoint;
+  const cosigners = note.signatures.flatMap(({ name, octets }) => {
+    const time = signedOctets(note.text, COSIGNER_KEY, octets)?.time ?? null;
+    return time === null ? [] : [{ name, time }];
+  });
+  return { origin, size, index: read.index, ...walked, cosigners };
+}
+
+async function walk(
+  leaf: Uint8Array | string,
+  { index, hashes }: LogProof,
+  { size, root }: Checkpoint,
+): Promise<Pick<ReadProof, 'leafHash' | 'path' | 'leadsToRoot'> | null> {
+  const leafHash = await sha256(LEAF, typeof leaf === 'string' ? new TextEncoder().encode(leaf) : leaf);
+  const path = await pathOf(leafHash, inclusionSides(index, size), hashes);
+  const top = path?.at(-1)?.node ?? leafHash;
+  return path && { leafHash, path, leadsToRoot: top.every((octet, at) => octet === root[at]) };
 }
 
 function verify({ signer, signed }: SignatureCheck): ReturnType<ReturnType<typeof verifierOf>> {
