@@ -72,7 +72,7 @@ function memory(): number {
 
 async function unit(kids: readonly number[], isLogged: boolean): Promise<void> {
   await store.write(async (tx) => {
-    await tx.execute('update log_head set held_until = held_until where id = 1', []);
+    await tx.execute('update log_head set held_until = held_until + 1 where id = 1', []);
     if (isLogged)
       await appendLogEntries(
         tx,
