@@ -10,7 +10,7 @@ import { REACHED } from '../simulation/reached.ts';
 import { NEW_BELOW, runSeeds } from '../simulation/runner.ts';
 
 const RUN = fileURLToPath(new URL('../simulation/run.ts', import.meta.url));
-const [, , count = '240', from = '166'] = process.argv;
+const [, , count = '480', from = '166'] = process.argv;
 const SEEDS = Number(count);
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
