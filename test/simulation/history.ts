@@ -10,9 +10,14 @@ interface Version {
   isErased: boolean;
 }
 
+/** A payload that was erased before anybody looked at the log: whoever was faster has it. */
+const UNKNOWN = '';
+
 export interface History {
   /** @param id of a namespace, token or record, with a prefix for the kind */
   put(id: string, seq: number, value: string | null): void;
+  /** Of a record: the log has the change, and its payload no more. */
+  putErased(id: string, seq: number): void;
   /** The payload of all versions but the last is no longer in the log. */
   erase(id: string): void;
   ids(): Iterable<string>;
@@ -26,6 +31,11 @@ export interface History {
 }
 
 export function createHistory(versions = new Map<string, Version[]>()): History {
+  const add = (id: string, version: Version): void => {
+    const list = versions.get(id) ?? [];
+    versions.set(id, list);
+    list.push(version);
+  };
   const ofId = (id: string): readonly Version[] => versions.get(id) ?? [];
 
   function isLastAt(list: readonly Version[], at: number, from: number): boolean {
@@ -34,21 +44,20 @@ export function createHistory(versions = new Map<string, Version[]>()): History 
   }
 
   return {
-    put(id, seq, value) {
-      const list = versions.get(id) ?? [];
-      versions.set(id, list);
-      // Of two changes in one transaction of the model the later one counts.
-      list.push({ seq, value, isErased: false });
-    },
+    // Of two changes in one transaction of the model the later one counts.
+    put: (id, seq, value) => add(id, { seq, value, isErased: false }),
+    putErased: (id, seq) => add(id, { seq, value: UNKNOWN, isErased: true }),
     erase(id) {
       for (const version of ofId(id).slice(0, -1)) if (version.value !== null) version.isErased = true;
     },
     ids: () => versions.keys(),
     allows(id, value, from) {
       const list = ofId(id);
+      const isIt = (version: Version): boolean =>
+        version.value === value || (value !== null && version.value === UNKNOWN);
       const isThere = (all: readonly Version[]): boolean =>
         (value === null && (all.length === 0 || all[0]!.seq > from)) ||
-        all.some((version, at) => version.value === value && isLastAt(all, at, from));
+        all.some((version, at) => isIt(version) && isLastAt(all, at, from));
       if (isThere(list)) return true;
       // A view that skipped rows without a payload.
       return isThere(list.filter((version) => !version.isErased || version.value === value));

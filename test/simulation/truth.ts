@@ -86,8 +86,11 @@ export function createTruth(database: Database): Truth {
 function note(history: History, body: ChangeBody, seq: number): void {
   const id = thingOf(body);
   if (id === null) return;
-  // An erased payload: which one it was, nobody can know any more.
-  if (body.type === 'record.upserted' && body.data === null) return;
+  // Which payload it was, nobody can know any more.
+  if (body.type === 'record.upserted' && body.data === null) {
+    history.putErased(id, seq);
+    return;
+  }
   history.put(id, seq, contentOf(body));
   if (id.startsWith('record ')) history.erase(id);
   if (body.type !== 'namespace.deleted') return;
