@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createManualTimers } from '../../../test/support/base/lifecycle/manual-timers.ts';
 import {
   assertWhole,
   type LogWorld,
@@ -13,7 +15,7 @@ import { checkLogProof } from '../../protocol/transparency/signatures.ts';
 import { findLogProof, lastSignedCheckpoint } from '../../store/transparency.ts';
 import { retireDataset } from '../datasets/versions.ts';
 import { verifierKeyOfLog } from './init.ts';
-import { RENEW_MS } from './signer.ts';
+import { RENEW_MS, runLogSigner } from './signer.ts';
 
 /** Milliseconds after which the turn of another process has ended. */
 const TURN_OVER = 60_001;
@@ -209,6 +211,43 @@ onEachEngine((create) => {
         world.time += TURN_OVER;
         await world.settle(next);
         assert.equal(await world.published(), 2);
+      }));
+
+    it('asks a witness that is away once in its time, whatever is committed meanwhile, and writes nothing once it is done', () =>
+      withLog(create, async (world) => {
+        const { store } = world;
+        await world.init();
+        for (const witness of world.witnesses) witness.fault = () => ({ kind: 'failed', fault: 'timeout' });
+        await world.publish('1.0.0');
+        const timers = createManualTimers();
+        const ending = new AbortController();
+        let commits = 0;
+        store.onCommit(() => commits++);
+        const loop = runLogSigner({
+          signer: world.signer,
+          store,
+          signal: ending.signal,
+          timers,
+          onReport: () => {},
+          onError: (error) => assert.fail(String(error)),
+        });
+        const asked = (): number => world.witnesses[0]!.asked.length;
+        const second = async (): Promise<void> => {
+          await timers.advance(1000);
+          for (let i = 0; i < 20; i++) await sleep(1);
+        };
+        while (asked() === 0) await second();
+        for (let i = 0; i < 10; i++) await second();
+        assert.equal(asked(), 1);
+        for (const witness of world.witnesses) witness.fault = null;
+        for (let i = 0; i < 40 && (await world.published()) === 0; i++) await second();
+        assert.equal(await world.published(), 2);
+        for (let i = 0; i < 3; i++) await second();
+        const before = commits;
+        for (let i = 0; i < 10; i++) await second();
+        assert.equal(commits, before);
+        ending.abort();
+        await loop;
       }));
 
     it('takes its turn from a process that has ended', () =>

@@ -3,7 +3,7 @@
 import type { KeyObject } from 'node:crypto';
 import type { Random } from '../../base/chance.ts';
 import { randomUuid } from '../../base/chance.ts';
-import type { Timers } from '../../base/lifecycle/timers.ts';
+import { loopTimers, type Timers } from '../../base/lifecycle/timers.ts';
 import type { OutboundClient } from '../../outbound/outbound-client.ts';
 import { treeHeadText } from '../../protocol/transparency/checkpoint.ts';
 import { printNote } from '../../protocol/transparency/note.ts';
@@ -208,12 +208,20 @@ export function createLogSigner(deps: SignerDeps): LogSigner {
       return null;
     }
     const now = clock();
+    const isLooked = Math.abs(now - lookedAt) < RENEW_MS;
+    // A pass that has nothing to do writes nothing: its commit would wake the next one.
+    const idle = isChecked && isLooked ? await readHeads() : null;
+    const idleFor = idle && (await restOf(idle));
+    if (idleFor !== null) {
+      tell('current', idle);
+      return idleFor;
+    }
     if (!(await store.write((tx) => takeLogTurn(tx, holder, now, now + TURN_MS)))) {
       // The other process tells how it is; sizes are told by all.
       tell(report.state === 'absent' ? 'waiting' : report.state, await readHeads());
       return TURN_MS;
     }
-    if (Math.abs(now - lookedAt) >= RENEW_MS) {
+    if (!isLooked) {
       await appendMissing(deps);
       lookedAt = now;
     }
@@ -227,7 +235,7 @@ export function createLogSigner(deps: SignerDeps): LogSigner {
     isChecked = true;
     const rest = await restOf(heads);
     if (rest !== null) {
-      tell(heads.published === null ? 'waiting' : 'current', heads);
+      tell('current', heads);
       return rest;
     }
     const wait = await step(key, heads, signal);
@@ -281,15 +289,24 @@ export function runLogSigner({
   onReport,
   onError,
 }: SignerLoopOptions): Promise<void> {
+  /** No commit ends this rest: witnesses are not asked every second while they are away. */
+  let restsUntil = 0;
+  const { elapsed } = timers ?? loopTimers;
   return storeLoop({
     store,
     signal,
     timers,
     busyMs: BUSY_MS,
     async pass() {
+      const left = restsUntil - elapsed();
+      if (left > 0) return left;
+      let isDone = false;
       try {
-        return await signer.pass(signal);
+        const wait = await signer.pass(signal);
+        isDone = wait === 0 || wait === null || signer.report().state === 'current';
+        return wait;
       } finally {
+        if (!isDone) restsUntil = elapsed() + RETRY_MS;
         onReport(signer.report());
       }
     },
