@@ -66,6 +66,15 @@ describe('the model of erasure', () => {
     assert.throws(() => check.look('a file', raw(data)), /still has/);
   });
 
+  it('a PATCH without data that takes the end away keeps the data', () => {
+    const { told, check, put, later, data } = begun();
+    put('r1', data, 201, { expires_at: new Date(told.ms + 5000).toISOString() });
+    const answer = { id: 'r1', key: KEY, data, ...FIELDS };
+    told.do('PATCH', '/records/r1', { record: { expires_in: 0 } }, 200, answer);
+    later(40_000);
+    check.look('a file', raw(data));
+  });
+
   it('what was refused is nowhere, and what has expired goes', () => {
     const { told, check, put, later, data, other } = begun();
     put('r1', data, 422);

@@ -25,12 +25,14 @@ export function createErasureCheck(model: Model, { boundMs, isOwed }: ErasureOpt
     if (before < 1 || write.from > before || isOwed(write.by, data)) return false;
     // Of a request without an answer nobody knows when it ended.
     if (write.isVoid) return true;
-    const { expiresAt } = write.value ?? {};
-    if (expiresAt != null && expiresAt <= model.time() - boundMs) return true;
-    if (write.to > before) return false;
-    // A PATCH without data keeps those that were there.
+    const isOver = (value: RecordValue | null): boolean =>
+      value?.expiresAt != null && value.expiresAt <= model.time() - boundMs;
+    if (write.to > before && !isOver(write.value)) return false;
+    // A PATCH without data keeps those that were there, perhaps for longer.
     const present = state.record(key).possible(before, model.now());
-    return present.every(({ value }) => value === null || (value.data !== undefined && value.data !== data));
+    return present.every(
+      ({ value }) => value === null || isOver(value) || (value.data !== undefined && value.data !== data),
+    );
   }
 
   return {
