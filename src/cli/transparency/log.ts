@@ -92,6 +92,10 @@ export async function logRecover(clock: Clock, from: string, json: boolean): Pro
     }
     print(`recovered ${recovered.entries} entries; the log has signed ${recovered.size}`);
     for (const name of recovered.retired) print(`retired again: ${name}`);
+    for (const name of recovered.replaced)
+      print(
+        `retired: ${name}. It was published again with another manifest than the log has. Raise the version`,
+      );
     for (const name of recovered.missing)
       print(`missing: ${name}. Import it again from the same files, or: uqrp dataset retire ${name}`);
   });

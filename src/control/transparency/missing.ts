@@ -3,7 +3,7 @@ import type { SignedManifest } from '../../protocol/datasets/manifest.ts';
 import { listDatasetKeys, type VersionRow } from '../../store/datasets.ts';
 import { appendChanges } from '../../store/log/change-log.ts';
 import type { Db, Tx } from '../../store/store.ts';
-import { lastEntriesOf, readLogHead, unloggedVersions } from '../../store/transparency.ts';
+import { holdLogHead, lastEntriesOf, readLogHead, unloggedVersions } from '../../store/transparency.ts';
 import type { HasClock, HasStore } from '../deps.ts';
 import { appendLogEntries, type EntryDraft, keyEntry, manifestEntry, retirementEntry } from './append.ts';
 
@@ -24,6 +24,8 @@ export async function appendMissing({ store, clock }: HasStore & HasClock): Prom
 }
 
 async function appendUnit(tx: Tx, now: number): Promise<void> {
+  // First: what another unit retires meanwhile must not be said to be served once more.
+  await holdLogHead(tx);
   const changes = await appendLogEntries(tx, await missingEntries(tx));
   if (changes.length > 0) await appendChanges(tx, changes, now);
 }

@@ -9,6 +9,7 @@ import {
 import { itemLines } from '../../../test/support/store/dataset-world.ts';
 import { onEachEngine } from '../../../test/support/store/engines.ts';
 import { InputError } from '../../base/errors.ts';
+import { transparencyRules } from '../../protocol/transparency/entries.ts';
 import { encodeEntries, parseTilePath, TILE_WIDTH } from '../../protocol/transparency/tiles.ts';
 import { lastPublishedCheckpoint, lastSignedCheckpoint } from '../../store/transparency.ts';
 import { listDatasets, retireDataset } from '../datasets/versions.ts';
@@ -79,6 +80,7 @@ onEachEngine((create) => {
           entries: 2,
           missing: ['demo@1.1.0'],
           retired: ['demo@1.0.0'],
+          replaced: [],
         });
         assert.equal(await world.published(), published);
         const served = (await listDatasets(deps)).map(({ manifest }) => manifest.version);
@@ -119,6 +121,38 @@ onEachEngine((create) => {
         world.time += TURN_OVER;
         await world.settle(world.signerOf(store));
         assert.equal(await world.published(), 2);
+      }));
+
+    it('gives up a version that was published again with another manifest: the one that witnesses saw stays', () =>
+      withLog(create, async (world) => {
+        const { store } = world;
+        const deps = { store, clock: () => world.time, isLogged: true };
+        await world.init();
+        const restore = await backupOf(world);
+        const files = world.datasets.sign('1.0.0', itemLines(2));
+        await world.datasets.import(store, files, {}, { isLogged: true });
+        await world.settle();
+        const monitor = await copyOf(world);
+        await restore();
+        const other = world.datasets.sign('1.0.0', itemLines(3));
+        await world.datasets.import(store, other, {}, { isLogged: true });
+        await world.publish('2.0.0');
+        const recovered = await recoverLog({ ...deps, policy: world.policy, key: world.keys.key! }, monitor);
+        const { missing, retired, replaced } = recovered;
+        assert.deepEqual([missing, retired, replaced], [[], [], ['demo@1.0.0']]);
+        const served = async () => (await listDatasets(deps)).map(({ manifest }) => manifest.version);
+        assert.deepEqual(await served(), ['2.0.0']);
+        world.time += TURN_OVER;
+        await world.settle(world.signerOf(store));
+        assert.equal(await world.published(), 4);
+        const rules = transparencyRules();
+        const news = (await leavesIn(store)).flatMap((leaf) => rules.add(Buffer.from(leaf)));
+        assert.deepEqual(
+          news.map((one) => one.news),
+          ['key_added', 'published', 'published', 'retired'],
+          JSON.stringify(news),
+        );
+        await assertWhole(store);
       }));
 
     it('takes back nothing that is not trusted, not new, or of another history', () =>

@@ -22,6 +22,7 @@ import { appendChanges, type NewChange } from '../../store/log/change-log.ts';
 import type { Tx } from '../../store/store.ts';
 import {
   cutLogEntries,
+  firstManifestsOf,
   holdLogHead,
   insertLogCheckpoint,
   type LogEntry,
@@ -31,7 +32,7 @@ import {
   readLogEntries,
 } from '../../store/transparency.ts';
 import type { HasClock, HasStore } from '../deps.ts';
-import { appendLogEntries, type EntryDraft, entryName, insertAt } from './append.ts';
+import { appendLogEntries, type EntryDraft, entryName, insertAt, retireLogged } from './append.ts';
 import { verifierKeyOfLog } from './init.ts';
 import type { LogKey } from './signer.ts';
 import { rootAt } from './tree.ts';
@@ -51,6 +52,8 @@ export interface Recovered {
   readonly missing: readonly string[];
   /** Versions that were retired since the backup, and are retired again. */
   readonly retired: readonly string[];
+  /** Versions that were published here since the backup, with another manifest than the log has. Both are retired: raise the version. */
+  readonly replaced: readonly string[];
 }
 
 type RecoverDeps = HasStore & HasClock & { readonly policy: TrustPolicy; readonly key: LogKey };
@@ -119,14 +122,19 @@ async function replace(
       'the entries there do not continue the log of this database to the cosigned checkpoint: it is another history',
     );
   await insertLogCheckpoint(tx, { size: checkpoint.size, root: checkpoint.root, note, published });
-  const linked = await appendLogEntries(tx, own.map(draftOf));
+  const replaced = await contradicted(tx, own);
+  const linked = await appendLogEntries(tx, own.filter(({ name }) => !replaced.has(name)).map(draftOf));
   const state = new Map<string, LogEntry>();
   const names = [...new Set(found.flatMap(({ kind, name }) => (kind === 'key' ? [] : [name])))];
   for (const entry of await lastEntriesOf(tx, names)) state.set(entry.name, entry);
-  const retired = rows.filter((row) => state.get(entryName(row))?.kind === 'retirement');
+  const given = rows.filter((row) => replaced.has(entryName(row)));
+  const retired = rows.filter(
+    (row) => !given.includes(row) && state.get(entryName(row))?.kind === 'retirement',
+  );
   const changes: NewChange[] = [...keys, ...linked];
   if (changes.length > 0) await appendChanges(tx, changes, now);
-  await retireVersions(tx, retired, now);
+  await retireVersions(tx, [...retired, ...given], now);
+  for (const { slug, version } of given) await retireLogged(tx, slug, version, now);
   const served = new Set(rows.map(entryName));
   return {
     size: checkpoint.size,
@@ -136,7 +144,21 @@ async function replace(
       .map(({ name }) => name)
       .sort(),
     retired: retired.map(entryName),
+    replaced: [...replaced].sort(),
   };
+}
+
+/** Names of which our unsigned entries say another manifest than the log. Nobody was promised it: the log's own stays. */
+async function contradicted(tx: Tx, own: readonly LogEntry[]): Promise<ReadonlySet<string>> {
+  const manifests = own.filter(({ kind }) => kind === 'manifest');
+  const names = new Set(manifests.map(({ name }) => name));
+  const logged = new Map((await firstManifestsOf(tx, [...names])).map((entry) => [entry.name, entry.leaf]));
+  return new Set(
+    manifests.flatMap(({ name, leaf }) => {
+      const first = logged.get(name);
+      return first === undefined || sameOctets(first, leaf) ? [] : [name];
+    }),
+  );
 }
 
 function draftOf({ kind, name, leaf, version_id }: LogEntry): EntryDraft {
