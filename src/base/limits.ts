@@ -245,8 +245,9 @@ export const LIMITS = {
   witnessConnections: 256, // open to a witness; above it new ones are closed
   witnessRequestMs: 10_000, // for a whole request, and idle time of a connection
   monitorEntries: 10_000_000, // of a transparency log that `uqrp log audit` reads
-  monitorAlarms: 100, // of one round that it tells; further ones are counted
-  monitorEvidence: 1000, // folders of evidence that it keeps
+  monitorAlarms: 100, // of each kind in one round that it tells; further ones are counted
+  monitorEvidence: 1000, // folders of evidence that it keeps of each kind of alarm
+  monitorRoundMs: 3_600_000, // of one round: slow tiles and an endless listing end there
 } as const;
 
 export const TIERS = {

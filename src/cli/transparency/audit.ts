@@ -8,7 +8,7 @@ import { readEnvironment } from '../../ops/config/env.ts';
 import { isSlug } from '../../protocol/datasets/query.ts';
 import { RCODE, RRTYPE, rcodeName } from '../../protocol/dns/codes.ts';
 import { txtValue } from '../../protocol/dns/rdata/rdata.ts';
-import type { PolicyLog, TrustPolicy } from '../../protocol/transparency/policy.ts';
+import { isQuorum, type PolicyLog, type TrustPolicy } from '../../protocol/transparency/policy.ts';
 import { readPolicy } from '../../protocol/transparency/signatures.ts';
 import { askTxt, type QueryOptions, targetOf } from '../actions/query.ts';
 import { commandConfig } from '../context.ts';
@@ -17,7 +17,7 @@ import type { Signals } from '../signals.ts';
 import { type Alarm, evidenceName } from './monitor/alarms.ts';
 import { createMonitor, type LogEvent, type Monitor } from './monitor/monitor.ts';
 import type { ServedSources } from './monitor/served.ts';
-import { readBelow, servedDatasets } from './monitor/sources.ts';
+import { readBelow, servedDatasets, witnessesThere } from './monitor/sources.ts';
 import { openStateFolder } from './monitor/state-folder.ts';
 
 export interface LogAuditOptions extends Pick<QueryOptions, 'server' | 'port'> {
@@ -82,6 +82,9 @@ function openMonitor(clock: Clock, options: LogAuditOptions, json: boolean, stop
     if (options.exec !== undefined) await runCommand(options.exec, JSON.stringify(shown));
   }
 
+  const remark = (text: string): void => void process.stderr.write(`note: ${text}\n`);
+  let isCached = false;
+
   return createMonitor({
     log,
     policy,
@@ -92,11 +95,20 @@ function openMonitor(clock: Clock, options: LogAuditOptions, json: boolean, stop
     sources: {
       txt,
       async datasets() {
-        const served = await servedDatasets(url, stop);
-        if (served === null) process.stderr.write('note: there is no GET /api/v1/datasets to compare\n');
+        isCached = false;
+        const served = await servedDatasets(url, stop, () => {
+          isCached = true;
+        });
+        if (served === null) remark('there is no GET /api/v1/datasets to compare');
         return served;
       },
+      isCached: () => isCached,
     },
+    async areWitnessesThere() {
+      const { witnesses } = policy;
+      return isQuorum(policy, await witnessesThere(witnesses, log.key.name, stop));
+    },
+    remark,
     slug,
     note: options.compare === undefined ? null : textOfFile(options.compare),
     tell,

@@ -18,6 +18,8 @@ export interface HttpAnswer {
   readonly body: Buffer;
   /** The header `Link`, of listings. */
   readonly link: string | undefined;
+  /** Of an answer that a cache kept: seconds (RFC 9111, 5.1). */
+  readonly age: string | undefined;
 }
 
 /**
@@ -44,7 +46,7 @@ function exchange(url: string, max: number, signal: AbortSignal): Promise<HttpAn
   return new Promise((resolve, reject) => {
     const outgoing = send(
       url,
-      { agent, headers: { 'user-agent': 'uqrp' }, signal },
+      { agent, headers: { 'user-agent': 'uqrp', 'cache-control': 'no-cache' }, signal },
       (incoming) => void readAnswer(incoming, max).then(resolve, reject),
     );
     outgoing.once('error', (error: NodeJS.ErrnoException) => {
@@ -68,5 +70,6 @@ async function readAnswer(incoming: IncomingMessage, max: number): Promise<HttpA
     status: incoming.statusCode!,
     body: Buffer.concat(parts),
     link: incoming.headersDistinct.link?.join(', '),
+    age: incoming.headers.age,
   };
 }

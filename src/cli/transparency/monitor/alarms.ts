@@ -11,7 +11,8 @@ export type AlarmCode =
   | 'older_latest'
   | 'stale'
   | 'entry_wrong'
-  | 'checkpoint_untrusted';
+  | 'checkpoint_untrusted'
+  | 'unchecked';
 
 export interface Alarm {
   readonly code: AlarmCode;

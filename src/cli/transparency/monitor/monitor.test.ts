@@ -57,6 +57,8 @@ describe('a monitor', () => {
       state,
       now: Date.now,
       pause: async () => {},
+      areWitnessesThere: async () => true,
+      remark: () => {},
       read: (path, max) => readBelow(`${server.url}/${path}`, max, never),
       sources: {
         datasets: () => servedDatasets(server.url, never),

@@ -76,7 +76,7 @@ export interface Growth {
 }
 
 /** Reads the log's checkpoint, and what is new of its entries into the folder. Nothing counts before `StateFolder.keepHead`. */
-export async function readGrowth(watched: Watched, held: Held): Promise<Growth> {
+export async function readGrowth(watched: Watched, held: Held, checkTime: () => void): Promise<Growth> {
   const { policy, log } = watched;
   const octets = await watched.read('checkpoint', NOTE_OCTETS);
   if (octets === null) throw new InputError('the log has published no checkpoint');
@@ -89,19 +89,24 @@ export async function readGrowth(watched: Watched, held: Held): Promise<Growth> 
   });
   if (shown === null) return untrusted(judged.valid ? 'another log of the policy signed it' : judged.reason);
   // Also without a quorum: that the log signed two histories is then shown by both notes.
-  const compared = await compareHeads(watched, held, shown);
+  const compared = await compareHeads(watched, held, shown, checkTime);
   if ('alarm' in compared) return { alarms: [compared.alarm], next: null };
   if (!judged.valid) return untrusted(judged.reason);
   return { alarms: [], next: { head: shown, tree: compared.tree } };
 }
 
 /** Whether another note of the log is of the history that is held. @param text of the note, which somebody else was shown */
-export async function compareNote(watched: Watched, held: Held, text: string): Promise<Alarm | null> {
+export async function compareNote(
+  watched: Watched,
+  held: Held,
+  text: string,
+  checkTime: () => void,
+): Promise<Alarm | null> {
   const other = signedHead(text, watched.log);
   if (other === null) throw new InputError(`the note to compare is not signed by ${watched.log.key.name}`);
   for (let tries = 1; ; tries++) {
     try {
-      const compared = await compareHeads(watched, held, other, 'compared.checkpoint');
+      const compared = await compareHeads(watched, held, other, checkTime, 'compared.checkpoint');
       // An older note of the same history.
       if ('alarm' in compared) return compared.alarm.code === 'shrunk' ? null : compared.alarm;
       return null;
@@ -124,6 +129,7 @@ async function compareHeads(
   { state, read }: Watched,
   held: Held,
   { text, checkpoint: { size, root } }: Head,
+  checkTime: () => void,
   file = 'shown.checkpoint',
 ): Promise<{ readonly tree: GrowingTree } | { readonly alarm: Alarm }> {
   const evidence: Record<string, string | Uint8Array> = { ...notes(held), [file]: text };
@@ -144,6 +150,8 @@ async function compareHeads(
     throw new InputError(`the log has more than ${LIMITS.monitorEntries} entries`);
   const tree = new GrowingTree(held.tree);
   for (let n = Math.floor(tree.size / TILE_WIDTH); tree.size < size; n++) {
+    // Tiles that come slowly must not keep a monitor from everything else.
+    checkTime();
     const width = tileWidth('entries', n, size);
     const path = tilePath({ level: 'entries', n, width });
     const octets = await read(path, BUNDLE_OCTETS);
@@ -164,6 +172,11 @@ async function compareHeads(
 
 function notes({ head }: Held): Record<string, string> {
   return head === null ? {} : { 'held.checkpoint': head.text };
+}
+
+/** The newest cosignature of what is held, unix second; 0: none. */
+export function cosignedAt({ policy }: Watched, { head }: Held): number {
+  return head === null ? 0 : Math.max(0, ...checkNote(head.text, policy).cosigners.map(({ time }) => time));
 }
 
 /** Null while a quorum cosigned the checkpoint within 24 hours. */

@@ -1,5 +1,6 @@
 /** What is served, over REST and over DNS, against the sum of the log. */
 import { InputError } from '../../../base/errors.ts';
+import { LIMITS } from '../../../base/limits.ts';
 import { attestationKeyId } from '../../../protocol/datasets/attestation.ts';
 import { manifestTxt, readSignedManifest, type SignedManifest } from '../../../protocol/datasets/manifest.ts';
 import { readKeyTxt, readManifestTxt } from '../../../protocol/datasets/published.ts';
@@ -13,23 +14,40 @@ export interface ServedSources {
   readonly datasets: () => Promise<AsyncIterable<ServedDataset> | null>;
   /** TXT values of `manifest.LABEL.datasets.public.v1`; none where the name has none. Null: DNS is not compared. */
   readonly txt: ((label: string) => Promise<readonly Uint8Array[]>) | null;
+  /** Whether the listing came from a cache, the last time. */
+  readonly isCached?: () => boolean;
 }
 
 export interface ServedDataset {
   readonly slug: string;
   readonly latest: string;
-  /** Manifest files of all served versions. */
+  /** Manifest files of all served versions, also of the latest as the listing of all datasets has it. */
   readonly manifests: readonly unknown[];
 }
 
-/** @param only one slug, or null for all. @param note the checkpoint of the sum, for the evidence */
+interface Comparison {
+  readonly alarms: Alarm[];
+  /** Why something was not compared: who serves cannot hide a name behind another one that fails. */
+  readonly faults: InputError[];
+}
+
+/** Questions over DNS that may fail before no more are asked: each may wait for its deadline. */
+const DNS_FAULTS = 10;
+
+/**
+ * @param only one slug, or null for all. @param note the checkpoint of the sum, for the evidence
+ * @param checkTime throws InputError when the round has had its time
+ */
 export async function compareServed(
   sum: LogSum,
   sources: ServedSources,
   only: string | null,
   note: string,
-): Promise<Alarm[]> {
+  checkTime: () => void,
+): Promise<Comparison> {
   const alarms: Alarm[] = [];
+  const faults: InputError[] = [];
+  const counts = new Map<AlarmCode, number>();
   const raise = (
     code: AlarmCode,
     slug: string | null,
@@ -42,9 +60,13 @@ export async function compareServed(
       ...(served !== undefined && { served }),
       ...(logged !== undefined && { logged }),
     };
+    const count = counts.get(code) ?? 0;
+    // More of a kind than are told are not kept either.
+    if (count > LIMITS.monitorAlarms) return;
     // The latest version is looked at twice.
-    if (!alarms.some((one) => one.code === code && one.text === text))
-      alarms.push(alarm(code, text, evidence, slug));
+    if (alarms.some((one) => one.code === code && one.text === text)) return;
+    counts.set(code, count + 1);
+    alarms.push(alarm(code, text, evidence, slug));
   };
 
   /** One served manifest against the log. @param where for the text */
@@ -99,6 +121,7 @@ export async function compareServed(
     if (datasets === null) return;
     const seen = new Set<string>();
     for await (const { slug, latest, manifests } of datasets) {
+      checkTime();
       if (only !== null && slug !== only) continue;
       for (const file of manifests) {
         const manifest = readServed(file);
@@ -111,7 +134,8 @@ export async function compareServed(
           );
           continue;
         }
-        seen.add(`${slug}@${manifest.version}`);
+        // A listing may be endless, the log is not.
+        if (sum.versions.get(slug)?.has(manifest.version)) seen.add(`${slug}@${manifest.version}`);
         checkManifest(slug, manifest.version, Buffer.from(manifestTxt(manifest)), 'REST');
       }
       checkLatest(slug, latest, 'REST');
@@ -122,36 +146,39 @@ export async function compareServed(
   }
 
   async function overDns(txt: NonNullable<ServedSources['txt']>): Promise<void> {
+    /** Null: no answer. */
+    async function ask(label: string): Promise<readonly Uint8Array[] | null> {
+      checkTime();
+      if (faults.length > DNS_FAULTS) return null;
+      return await attempt(() => txt(label));
+    }
     for (const [slug, versions] of logged()) {
       for (const [version, entry] of versions) {
-        const [served] = await txt(manifestLabel(slug, version));
-        if (served !== undefined) checkManifest(slug, version, served, 'DNS');
-        else if (!entry.retired) missing(slug, version, entry.leaf, 'DNS');
+        const served = await ask(manifestLabel(slug, version));
+        for (const one of served ?? []) checkManifest(slug, version, one, 'DNS');
+        if (served?.length === 0 && !entry.retired) missing(slug, version, entry.leaf, 'DNS');
       }
-      const [served] = await txt(manifestLabel(slug, null));
-      if (served === undefined) {
-        if (sum.latest(slug) !== null)
-          raise('logged_not_served', slug, `DNS serves no version of ${slug}, and the log has some`);
-        continue;
-      }
-      const read = readManifestTxt(served);
-      if (!read.ok || read.value.slug !== slug) {
-        raise(
-          'version_replaced',
-          slug,
-          `DNS serves a latest manifest of ${slug} that is not readable`,
-          served,
-        );
-        continue;
-      }
-      checkManifest(slug, read.value.version, served, 'DNS');
-      checkLatest(slug, read.value.version, 'DNS');
+      const served = await ask(manifestLabel(slug, null));
+      if (served?.length === 0 && sum.latest(slug) !== null)
+        raise('logged_not_served', slug, `DNS serves no version of ${slug}, and the log has some`);
+      for (const one of served ?? []) checkLatestTxt(slug, one);
     }
-    const keys = await txt(KEYS_SLUG);
+    const keys = await ask(KEYS_SLUG);
+    if (keys === null) return;
     for (const served of keys) checkKey(served);
     for (const [kid, { leaf }] of sum.keys)
       if (!keys.some((served) => sameOctets(served, leaf)))
         raise('logged_not_served', null, `DNS does not serve key ${kid} as the log has it`, undefined, leaf);
+  }
+
+  function checkLatestTxt(slug: string, served: Uint8Array): void {
+    const read = readManifestTxt(served);
+    if (!read.ok || read.value.slug !== slug) {
+      raise('version_replaced', slug, `DNS serves a latest manifest of ${slug} that is not readable`, served);
+      return;
+    }
+    checkManifest(slug, read.value.version, served, 'DNS');
+    checkLatest(slug, read.value.version, 'DNS');
   }
 
   function checkKey(served: Uint8Array): void {
@@ -167,9 +194,20 @@ export async function compareServed(
     }
   }
 
-  await overRest();
-  if (sources.txt !== null) await overDns(sources.txt);
-  return alarms;
+  async function attempt<T>(run: () => Promise<T>): Promise<T | null> {
+    try {
+      return await run();
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+      faults.push(error);
+      return null;
+    }
+  }
+
+  const { txt } = sources;
+  await attempt(overRest);
+  if (txt !== null) await attempt(() => overDns(txt));
+  return { alarms, faults };
 }
 
 /** A manifest of a listing has members that its file has not. */

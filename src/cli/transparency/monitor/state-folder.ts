@@ -20,6 +20,7 @@ const FILE_MODE = 0o644;
 const FOLDER_MODE = 0o755;
 const HEAD = 'checkpoint';
 const EVIDENCE = 'evidence';
+const WAIT = 'waiting';
 
 /**
  * What a monitor knows: its last checkpoint, and all entries of it. The files have the paths of a log over HTTPS (`checkpoint`,
@@ -34,11 +35,21 @@ export interface StateFolder {
   putBundle(n: number, leaves: readonly Uint8Array[]): void;
   /** All entries of it are on disk before. */
   keepHead(note: string, size: number): void;
+  /** Since when what is served differs from the log while its witnesses are away; null: it does not. */
+  wait(): Wait | null;
+  keepWait(wait: Wait | null): void;
   /** @param name of the folder: an equal one is not written again. @returns its path; null: it holds as much evidence as it may */
   keepEvidence(name: string, content: Readonly<Record<string, string | Uint8Array>>): string | null;
 }
 
-/** @param evidenceMax folders of evidence. The same alarm has the same folder at every round */
+/** Milliseconds since the epoch. */
+interface Wait {
+  readonly since: number;
+  /** When they did not answer last. */
+  readonly away: number;
+}
+
+/** @param evidenceMax folders of evidence of each alarm. The same alarm has the same folder at every round */
 export function openStateFolder(path: string, evidenceMax: number, files: Files = systemFiles): StateFolder {
   makeFolderSync(path, FOLDER_MODE, files);
   /** Bundles since the last head. */
@@ -97,10 +108,22 @@ export function openStateFolder(path: string, evidenceMax: number, files: Files 
       }
       written.clear();
     },
+    wait() {
+      const [, since, away] =
+        /^([0-9]{1,15}) ([0-9]{1,15})\n$/.exec(readIfThere(join(path, WAIT), files) ?? '') ?? [];
+      return since === undefined ? null : { since: Number(since), away: Number(away) };
+    },
+    keepWait(wait) {
+      if (wait !== null) replaceFileSync(join(path, WAIT), `${wait.since} ${wait.away}\n`, FILE_MODE, files);
+      else if (files.facts(join(path, WAIT)) !== null) files.remove(join(path, WAIT));
+    },
     keepEvidence(name, content) {
       const folder = join(path, EVIDENCE, name);
       if (files.facts(folder) !== null) return folder;
-      if (listIfThere(join(path, EVIDENCE)).length >= evidenceMax) return null;
+      // Of each alarm its own: many cheap ones do not take the place of another one.
+      const code = name.slice(0, name.indexOf('-') + 1);
+      const same = listIfThere(join(path, EVIDENCE)).filter((one) => one.startsWith(code));
+      if (same.length >= evidenceMax) return null;
       makeFolderSync(join(path, EVIDENCE), FOLDER_MODE, files);
       const draft = files.draftOf(folder);
       makeFolderSync(draft, FOLDER_MODE, files);
