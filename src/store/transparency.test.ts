@@ -5,6 +5,7 @@ import { withStore } from '../../test/support/store/fixtures.ts';
 import type { Store } from './store.ts';
 import {
   cutLogEntries,
+  endLogTurn,
   findLogProof,
   holdLogHead,
   insertLogCheckpoint,
@@ -154,6 +155,10 @@ onEachEngine((create) => {
         assert.equal(await turn('a', 1050), true);
         assert.equal(await turn('b', 1150), true);
         assert.equal(await turn('c', 900), true, 'a clock that was set back holds nobody up');
+        await store.write((tx) => endLogTurn(tx, 'b'));
+        assert.equal(await turn('a', 900), false, 'only the one whose turn it is ends it');
+        await store.write((tx) => endLogTurn(tx, 'c'));
+        assert.equal(await turn('a', 900), true);
       }));
   });
 });

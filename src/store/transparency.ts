@@ -85,6 +85,15 @@ export async function takeLogTurn(tx: Tx, holder: string, now: number, until: nu
   return (await TAKE_TURN.run(tx, { holder, now, until })) > 0;
 }
 
+const END_TURN = statement<{ holder: string }>(
+  'update log_head set holder = null, held_until = 0 where id = 1 and holder = :holder',
+);
+
+/** What this process had to do is done: another one, or itself after a restart, need not wait. */
+export async function endLogTurn(tx: Tx, holder: string): Promise<void> {
+  await END_TURN.run(tx, { holder });
+}
+
 const COLUMNS = 'idx, leaf, hash, kind, name, version_id';
 
 const LAST_OF_NAMES = listStatement<{ ids: readonly string[] }, LogEntry>(

@@ -12,7 +12,7 @@ import { response } from '../../../test/support/control/transparency/witness.ts'
 import { onEachEngine } from '../../../test/support/store/engines.ts';
 import { findRows } from '../../../test/support/store/rows.ts';
 import { checkLogProof } from '../../protocol/transparency/signatures.ts';
-import { findLogProof, lastSignedCheckpoint } from '../../store/transparency.ts';
+import { findLogProof, lastSignedCheckpoint, takeLogTurn } from '../../store/transparency.ts';
 import { retireDataset } from '../datasets/versions.ts';
 import { verifierKeyOfLog } from './init.ts';
 import { RENEW_MS, runLogSigner } from './signer.ts';
@@ -69,6 +69,16 @@ onEachEngine((create) => {
           ['log.proof', 'log.checkpoint', 'log.proof', 'log.checkpoint'],
         );
         await assertWhole(world.store);
+      }));
+
+    it('leaves its turn once nothing is left to do: after a restart nothing waits for it', () =>
+      withLog(create, async (world) => {
+        await world.init();
+        await world.publish('1.0.0');
+        await world.settle();
+        await world.publish('1.1.0');
+        await world.settle(world.signerOf(world.store));
+        assert.equal(await world.published(), 3);
       }));
 
     it('shows a checkpoint to no witness before it is stored', () =>
@@ -256,7 +266,9 @@ onEachEngine((create) => {
         await world.publish('1.0.0');
         await world.settle();
         await world.publish('1.1.0');
-        const other = world.signerOf(world.store);
+        const { time, store } = world;
+        await store.write((tx) => takeLogTurn(tx, 'killed in its pass', time, time + TURN_OVER - 1));
+        const other = world.signerOf(store);
         assert.ok((await other.pass())! > 0);
         assert.equal(await world.published(), 2, 'the turn is that of the first');
         world.time += TURN_OVER;

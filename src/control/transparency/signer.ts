@@ -12,6 +12,7 @@ import { signNote } from '../../protocol/transparency/signatures.ts';
 import { sameOctets } from '../../protocol/transparency/tree.ts';
 import { storeLoop } from '../../store/store-loop.ts';
 import {
+  endLogTurn,
   holdLogHead,
   insertLogCheckpoint,
   type LogCheckpoint,
@@ -201,6 +202,8 @@ export function createLogSigner(deps: SignerDeps): LogSigner {
     return null;
   }
 
+  const endTurn = (): Promise<void> => store.write((tx) => endLogTurn(tx, holder));
+
   async function pass(signal?: AbortSignal): Promise<number | null> {
     const head = await readLogHead(store.read);
     if (head === null) {
@@ -235,11 +238,13 @@ export function createLogSigner(deps: SignerDeps): LogSigner {
     isChecked = true;
     const rest = await restOf(heads);
     if (rest !== null) {
+      await endTurn();
       tell('current', heads);
       return rest;
     }
     const wait = await step(key, heads, signal);
     if (wait !== null) return wait;
+    await endTurn();
     const after = await readHeads();
     const left = after && (await restOf(after));
     tell(left === null ? 'waiting' : 'current', after);
