@@ -73,6 +73,18 @@ describe('an answer of a witness', () => {
     assert.equal(changing.asked.length, 2);
   });
 
+  it('that holds less is asked once and brought nowhere without proofs, and is no fork', async () => {
+    for (const size of [0, 1]) {
+      const witness = new MemoryWitness('w1', verifierKeyOfLog(key));
+      witness.size = size;
+      if (size === 1) witness.root = a!;
+      const submission = { origin: key.origin, checkpoint, old: 2, prove: null };
+      const [answer] = await submitToWitnesses(sendTo([witness]), policyOf([witness]), submission);
+      assert.deepEqual([answer!.state, answer!.size, witness.size], ['less', size, size]);
+      assert.equal(witness.asked.length, 1);
+    }
+  });
+
   it('of another tree of the same size is no cosignature', async () => {
     const witness = new MemoryWitness('w1', verifierKeyOfLog(key));
     witness.size = 2;

@@ -2,15 +2,15 @@
 import { join } from 'node:path';
 import { systemFiles } from '../../base/files.ts';
 import type { Clock } from '../../base/time.ts';
-import { submitToWitnesses, type WitnessAnswer } from '../../control/transparency/witnesses.ts';
+import type { WitnessAnswer } from '../../control/transparency/witnesses.ts';
 import type { Config } from '../../ops/config/config.ts';
 import { loadSecret } from '../../ops/config/data-dir.ts';
-import { makeResolve } from '../../outbound/connection.ts';
 import { openStore } from '../../store/open.ts';
 import type { Store } from '../../store/store.ts';
 import { lastPublishedCheckpoint, lastSignedCheckpoint, readLogHead } from '../../store/transparency.ts';
-import { openLogKeys, policyOfSettings, witnessClient } from '../zone-keys/log-key.ts';
+import { openLogKeys } from '../zone-keys/log-key.ts';
 import { type Finding, note, ok, wrong } from './checks.ts';
+import { askAboutHead } from './transparency.ts';
 
 export interface LogFacts {
   /** Whether UQRP_DATASETS_LOG is on. */
@@ -51,7 +51,7 @@ export async function checkTransparencyLog(config: Config, clock: Clock): Promis
 }
 
 async function factsOf(config: Config, store: Store): Promise<LogFacts> {
-  const { dataDir, datasetsLog, secret, resolvers } = config;
+  const { dataDir, datasetsLog, secret } = config;
   const head = await readLogHead(store.read);
   const signed = await lastSignedCheckpoint(store.read);
   const published = await lastPublishedCheckpoint(store.read);
@@ -60,12 +60,7 @@ async function factsOf(config: Config, store: Store): Promise<LogFacts> {
   const answers =
     datasetsLog === null || head === null || signed === null
       ? []
-      : await submitToWitnesses(
-          witnessClient(datasetsLog, makeResolve(resolvers)),
-          policyOfSettings(datasetsLog),
-          // Without a proof: a witness that lacks the checkpoint refuses it, and stays as it is.
-          { origin: head.origin, checkpoint: signed, old: signed.size, prove: async () => [] },
-        );
+      : await askAboutHead({ config, settings: datasetsLog }, head.origin, signed);
   return {
     isOn: datasetsLog !== null,
     head,

@@ -5,7 +5,12 @@ import { systemFiles } from '../../base/files.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { type LogKeys, verifierKeyOfLog } from '../../control/transparency/init.ts';
 import type { LogSource } from '../../control/transparency/recover.ts';
-import { submitToWitnesses, type WitnessState } from '../../control/transparency/witnesses.ts';
+import {
+  type LogCheckpointNote,
+  submitToWitnesses,
+  type WitnessAnswer,
+  type WitnessState,
+} from '../../control/transparency/witnesses.ts';
 import type { Config } from '../../ops/config/config.ts';
 import type { LogSettings } from '../../ops/config/log-settings.ts';
 import { makeResolve } from '../../outbound/connection.ts';
@@ -55,12 +60,7 @@ export async function logStatus({ config, settings, store: { read } }: StatusOpt
   if (head === null || signed === null)
     throw new InputError('there is no transparency log yet: uqrp log init ORIGIN begins one');
   const published = await lastPublishedCheckpoint(read);
-  const answers = await submitToWitnesses(
-    witnessClient(settings, makeResolve(config.resolvers)),
-    policyOfSettings(settings),
-    // Without a proof: a witness that lacks the checkpoint says what it holds, and stays as it is.
-    { origin: head.origin, checkpoint: signed, old: signed.size, prove: null },
-  );
+  const answers = await askAboutHead({ config, settings }, head.origin, signed);
   return {
     origin: head.origin,
     entries: head.size,
@@ -75,6 +75,19 @@ export async function logStatus({ config, settings, store: { read } }: StatusOpt
       size,
     })),
   };
+}
+
+/** What each witness says of the last signed checkpoint. One that holds less says so, and stays as it is. */
+export function askAboutHead(
+  { config, settings }: Pick<StatusOptions, 'config' | 'settings'>,
+  origin: string,
+  checkpoint: LogCheckpointNote,
+): Promise<readonly WitnessAnswer[]> {
+  return submitToWitnesses(
+    witnessClient(settings, makeResolve(config.resolvers)),
+    policyOfSettings(settings),
+    { origin, checkpoint, old: checkpoint.size, prove: null },
+  );
 }
 
 /** The policy for readers: that of the server, with the key of the log. @throws InputError without a key */

@@ -19,6 +19,8 @@ const KEY_OCTETS = 32;
 const KEY_ID_OCTETS = 4;
 const TIME_OCTETS = 8;
 const SIGNATURE_OCTETS = 64;
+/** The last unix second that a `Date` holds: a later one is no time of a witness, and whoever shows it would fail. */
+const TIME_MAX = 8_640_000_000_000;
 
 export interface VerifierKey {
   /** Of a log: its origin. */
@@ -123,7 +125,7 @@ export function signedOctets(text: string, type: number, octets: Uint8Array): Si
   }
   if (type !== COSIGNER_KEY || octets.length !== TIME_OCTETS + SIGNATURE_OCTETS) return null;
   const time = octets.subarray(0, TIME_OCTETS).reduce((value, octet) => value * 256 + octet, 0);
-  if (!Number.isSafeInteger(time)) return null;
+  if (time > TIME_MAX) return null;
   return {
     message: encoder.encode(cosignedText(text, time)),
     signature: copied(octets.subarray(TIME_OCTETS)),
