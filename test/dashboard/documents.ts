@@ -1,6 +1,7 @@
 /** The documents: index, search, copy, theme, on a phone, without a session. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { eventually } from '../e2e/client.ts';
 import { browserTest } from '../support/browser/dashboard.ts';
 
 browserTest('documents', (get) => {
@@ -99,8 +100,10 @@ browserTest('documents', (get) => {
     assert.equal(await page.evaluate("localStorage.getItem('uqrp.theme')"), 'dark');
     const shown = page.locator('article picture img').first();
     await shown.scrollIntoViewIfNeeded();
-    await page.waitForFunction(
-      "document.querySelector('article picture img').currentSrc.endsWith('/landing-dark.png')",
+    await eventually(async () =>
+      String(await page.evaluate("document.querySelector('article picture img').currentSrc")).endsWith(
+        '/landing-dark.png',
+      ),
     );
     await page.reload();
     await page.getByRole('button', { name: 'Theme: dark' }).waitFor();
