@@ -26,7 +26,7 @@ import { appendLogEntries, keyEntry, manifestEntry } from '../transparency/appen
 import { LOG_SLUG } from '../transparency/init.ts';
 import { checkAttestedItems, type DatasetFiles, type ItemsOptions, readManifestFile } from './attest.ts';
 import { type CheckedItems, DatasetFault } from './items.ts';
-import { type AttestationKey, keyOfManifest, ownKeyRows, storeKeys } from './keys.ts';
+import { type AttestationKey, keyOfManifest, loggedKeys, ownKeyRows, storeKeys } from './keys.ts';
 import { LAYOUT, PartSpool } from './part-spool.ts';
 
 /** An import that stores nothing for this time has ended: another one may go on with its version. Milliseconds. */
@@ -289,11 +289,13 @@ async function publish(
   { store, clock, isLogged }: ClaimDeps,
   manifest: SignedManifest,
   lease: ImportLease,
-  keys: readonly KeyRow[],
+  given: readonly KeyRow[],
 ): Promise<void> {
   await store.write(async (tx) => {
     const now = clock();
     if (!(await markServed(tx, lease, now))) throw lost();
+    const keys = isLogged ? await loggedKeys(tx, given) : given;
+    if (isLogged) refuseEnded(manifest, keys);
     const published = publishedChange({ id: lease.versionId, manifest: JSON.stringify(manifest) });
     const stored = await storeKeys(tx, keys);
     // A key is in the log before the manifest that needs it.
@@ -301,4 +303,13 @@ async function publish(
     const proved = isLogged ? await appendLogEntries(tx, entries) : [];
     await appendChanges(tx, [...stored, { owner: null, cause: 'direct', ...published }, ...proved], now);
   });
+}
+
+/** Monitors of the transparency log take such a manifest for one that was signed by a stolen key. */
+function refuseEnded({ attkid, atts }: SignedManifest, keys: readonly KeyRow[]): void {
+  const until = keys.find(({ kid }) => kid === attkid)?.until ?? null;
+  if (until === null || atts <= until) return;
+  throw new DatasetFault([
+    `the manifest was attested by key ${attkid} after its end, which is in the transparency log. Make a new key with uqrp dataset keygen, and attest again`,
+  ]);
 }

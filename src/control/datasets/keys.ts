@@ -93,11 +93,24 @@ export async function publishOwnKeys(
   own: readonly AttestationKey[],
 ): Promise<void> {
   await store.write(async (tx) => {
-    const rows = ownKeyRows(own);
+    const rows = isLogged ? await loggedKeys(tx, ownKeyRows(own)) : ownKeyRows(own);
     const changes = await storeKeys(tx, rows);
     if (isLogged) await appendLogEntries(tx, rows.map(keyEntry));
     if (changes.length > 0) await appendChanges(tx, changes, clock());
   });
+}
+
+/**
+ * With a transparency log, a key keeps its start and the end that it was given: a data directory that was restored may lack the file of the key after
+ * it, and the log cannot take an end back.
+ */
+export async function loggedKeys(tx: Tx, keys: readonly KeyRow[]): Promise<KeyRow[]> {
+  const rows: KeyRow[] = [];
+  for (const key of keys) {
+    const known = await findKey(tx, key.kid);
+    rows.push(known === null ? key : { ...key, since: known.since, until: known.until ?? key.until });
+  }
+  return rows;
 }
 
 /** @returns changes of those keys that are new or changed, to append to the log */

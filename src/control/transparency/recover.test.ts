@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
 import {
   assertWhole,
@@ -9,9 +10,11 @@ import {
 import { itemLines } from '../../../test/support/store/dataset-world.ts';
 import { onEachEngine } from '../../../test/support/store/engines.ts';
 import { InputError } from '../../base/errors.ts';
+import { attestationKeyId, rawPublicKey } from '../../protocol/datasets/attestation.ts';
 import { transparencyRules } from '../../protocol/transparency/entries.ts';
 import { encodeEntries, parseTilePath, TILE_WIDTH } from '../../protocol/transparency/tiles.ts';
 import { lastPublishedCheckpoint, lastSignedCheckpoint } from '../../store/transparency.ts';
+import { type AttestationKey, publishOwnKeys } from '../datasets/keys.ts';
 import { listDatasets, retireDataset } from '../datasets/versions.ts';
 import { type LogSource, recoverLog } from './recover.ts';
 
@@ -153,6 +156,36 @@ onEachEngine((create) => {
           JSON.stringify(news),
         );
         await assertWhole(store);
+      }));
+
+    it('takes back no end of a key whose successor the data directory lost, and takes no manifest of it', () =>
+      withLog(create, async (world) => {
+        const { store, datasets } = world;
+        const deps = { store, clock: () => world.time, isLogged: true };
+        const { key } = datasets;
+        const next = (ms: number): AttestationKey => {
+          const { privateKey } = generateKeyPairSync('ed25519');
+          const publicKey = rawPublicKey(privateKey);
+          return { kid: attestationKeyId(publicKey), publicKey, privateKey, createdAt: key.createdAt + ms };
+        };
+        await world.init();
+        await world.publish('1.0.0');
+        await publishOwnKeys(deps, [key, next(5000)]);
+        const news = async () => {
+          const rules = transparencyRules();
+          return (await leavesIn(store)).flatMap((leaf) => rules.add(Buffer.from(leaf)));
+        };
+        // The file of the second key is gone.
+        await publishOwnKeys(deps, [key]);
+        await assert.rejects(world.publish('1.1.0'), /after its end.*uqrp dataset keygen/);
+        const third = next(9000);
+        await publishOwnKeys(deps, [key, third]);
+        const files = datasets.sign('1.1.0', itemLines(2), { key: third });
+        await datasets.import(store, files, { own: [key, third] }, { isLogged: true });
+        assert.deepEqual(
+          (await news()).map((one) => one.news),
+          ['key_added', 'published', 'key_ended', 'key_added', 'key_added', 'published'],
+        );
       }));
 
     it('takes back nothing that is not trusted, not new, or of another history', () =>
