@@ -83,7 +83,7 @@ type Ed25519 = 'Ed25519' | { readonly name: 'Ed25519' };
 type CryptoKey = webcrypto.CryptoKey;
 const originals = new WeakMap<CryptoKey, KeyObject>();
 const keys = KeyObject.prototype as unknown as {
-  toCryptoKey(this: KeyObject, ...args: unknown[]): CryptoKey;
+  toCryptoKey: (this: KeyObject, ...args: unknown[]) => CryptoKey;
 };
 const { toCryptoKey } = keys;
 keys.toCryptoKey = function (...args) {

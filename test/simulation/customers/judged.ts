@@ -163,8 +163,8 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
     begin: customers.begin,
     act: customers.act,
     readAll: customers.readAll,
-    tokenEnd: customers.tokenEnd,
-    dayPasses: customers.dayPasses,
+    tokenEnd: (now) => customers.tokenEnd(now),
+    dayPasses: () => customers.dayPasses(),
     enter: (step) => random.enter(step),
     underWay: () => customers.underWay,
     names: {

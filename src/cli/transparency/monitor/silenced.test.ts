@@ -208,7 +208,7 @@ describe('a monitor that is to be silenced, or to cry without a reason', () => {
     const state = openStateFolder(join(folder, 'state'), 3);
     await open({ state }).round();
     assert.ok(codes().includes('version_replaced'));
-    const kept = readdirSync(join(folder, 'state', 'evidence')).map((name) => name.split('-')[0]);
+    const kept = readdirSync(join(folder, 'state', 'evidence')).map((name) => name.split('-')[0]!);
     assert.deepEqual(kept.toSorted(), ['entry_wrong', 'entry_wrong', 'entry_wrong', 'version_replaced']);
   });
 
