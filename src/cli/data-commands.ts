@@ -8,7 +8,7 @@ import type { ApiOption } from './actions/history.ts';
 import type { QueryOptions } from './actions/query.ts';
 import type { ReadOptions } from './actions/read.ts';
 import type { StockMapOptions } from './actions/upkeep.ts';
-import type { CheckOptions } from './actions/verify-published.ts';
+import type { PublishedCheckOptions } from './actions/verify-published.ts';
 import type { WatchOptions } from './actions/watch.ts';
 import { type Builder, examples, group } from './commands.ts';
 
@@ -398,7 +398,7 @@ function addQuery({ program, command, json }: Builder): void {
         'uqrp query manifest.gtin-demo.datasets.public.v1 --verify items.jsonl',
       ),
     )
-    .action(async (name: string, options: QueryOptions & CheckOptions) => {
+    .action(async (name: string, options: QueryOptions & PublishedCheckOptions) => {
       const asked = { ...options, json: json() };
       if (options.verify === undefined && options.log === undefined)
         return (await import('./actions/query.ts')).query(name, asked);

@@ -15,7 +15,7 @@ import { commandConfig } from '../context.ts';
 import { EXIT, escapeControls, print } from '../output.ts';
 import { askTxt, completeName, type QueryOptions, type Target, targetOf } from './query.ts';
 
-export interface CheckOptions {
+export interface PublishedCheckOptions {
   /** Items file. */
   readonly verify?: string;
   /** File with the policy by which the transparency log is trusted. Without it no proof is asked for. */
@@ -39,7 +39,10 @@ interface Asked {
  * Asks for a manifest and for the keys, and checks attestation and items file by them: exit code 1 when they are not valid.
  * @throws UsageError for a name of anything but a manifest
  */
-export async function verifyPublished(name: string, options: QueryOptions & CheckOptions): Promise<void> {
+export async function verifyPublished(
+  name: string,
+  options: QueryOptions & PublishedCheckOptions,
+): Promise<void> {
   const { verify: items, log } = options;
   if (items === undefined) throw new UsageError('--log needs --verify');
   const config = commandConfig();

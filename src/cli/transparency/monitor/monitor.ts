@@ -12,7 +12,7 @@ import { type Alarm, type AlarmCode, alarm } from './alarms.ts';
 import {
   compareNote,
   cosignedAt,
-  type Held,
+  type HeldHead,
   readGrowth,
   readHeld,
   signedHead,
@@ -62,7 +62,7 @@ const HEAD_TXT = `v=${TINDEX_VERSION};e=b64;d=`;
 
 /** What the folder holds, and the sum of its entries. */
 interface Known {
-  readonly held: Held;
+  readonly held: HeldHead;
   readonly rules: LogRules;
 }
 
@@ -169,14 +169,14 @@ export function createMonitor(options: MonitorOptions): Monitor {
    * Raises what was found. While witnesses are away versions are served and retired all the same, and their entries wait: that is no alarm, until the
    * log has been cosigned since, or for a day.
    */
-  async function judge(held: Held, found: readonly Alarm[]): Promise<void> {
+  async function judge(held: HeldHead, found: readonly Alarm[]): Promise<void> {
     const isWaiting = found.some(({ code }) => WAITING.has(code)) && (await mayWait(held));
     if (!isWaiting && !found.some(({ code }) => WAITING.has(code))) state.keepWait(null);
     if (isWaiting) options.remark('what is served differs from the log, which waits for its witnesses');
     for (const one of found) if (!isWaiting || !WAITING.has(one.code)) await raise(one);
   }
 
-  async function mayWait(held: Held): Promise<boolean> {
+  async function mayWait(held: HeldHead): Promise<boolean> {
     const now = options.now();
     const before = state.wait();
     const isAway = !(await options.areWitnessesThere());
@@ -189,7 +189,11 @@ export function createMonitor(options: MonitorOptions): Monitor {
     );
   }
 
-  async function compareDnsHead(held: Held, txt: Uint8Array, checkTime: () => void): Promise<Alarm | null> {
+  async function compareDnsHead(
+    held: HeldHead,
+    txt: Uint8Array,
+    checkTime: () => void,
+  ): Promise<Alarm | null> {
     const value = Buffer.from(txt).toString('latin1');
     const octets = value.startsWith(HEAD_TXT) ? decodeBase64(value.slice(HEAD_TXT.length)) : null;
     const text = Buffer.from(octets ?? []).toString();

@@ -30,7 +30,7 @@ export interface Watched {
 }
 
 /** What the folder holds. It changes when the log grew, and is read from the disk at the start alone. */
-export interface Held {
+export interface HeldHead {
   head: Head | null;
   tree: GrowingTree;
 }
@@ -44,7 +44,7 @@ const TRIES = 4;
 const PAUSE_MS = 2000;
 
 /** The folder's head and tree. @param each is called with every entry. @throws InputError when the folder is damaged, or of another log */
-export function readHeld({ state, log }: Watched, each: (leaf: Uint8Array) => void): Held {
+export function readHeld({ state, log }: Watched, each: (leaf: Uint8Array) => void): HeldHead {
   const text = state.head();
   const tree = new GrowingTree();
   if (text === null) return { head: null, tree };
@@ -72,11 +72,11 @@ export function signedHead(text: string, { key }: PolicyLog): Head | null {
 export interface Growth {
   readonly alarms: readonly Alarm[];
   /** What to hold from now on, once its entries are looked at; null: there is nothing to take over. */
-  readonly next: Held | null;
+  readonly next: HeldHead | null;
 }
 
 /** Reads the log's checkpoint, and what is new of its entries into the folder. Nothing counts before `StateFolder.keepHead`. */
-export async function readGrowth(watched: Watched, held: Held, checkTime: () => void): Promise<Growth> {
+export async function readGrowth(watched: Watched, held: HeldHead, checkTime: () => void): Promise<Growth> {
   const { policy, log } = watched;
   const octets = await watched.read('checkpoint', NOTE_OCTETS);
   if (octets === null) throw new InputError('the log has published no checkpoint');
@@ -98,7 +98,7 @@ export async function readGrowth(watched: Watched, held: Held, checkTime: () => 
 /** Whether another note of the log is of the history that is held. @param text of the note, which somebody else was shown */
 export async function compareNote(
   watched: Watched,
-  held: Held,
+  held: HeldHead,
   text: string,
   checkTime: () => void,
 ): Promise<Alarm | null> {
@@ -127,7 +127,7 @@ class MissingEntries extends InputError {}
 /** @returns the tree of the other head, which continues the one that is held */
 async function compareHeads(
   { state, read }: Watched,
-  held: Held,
+  held: HeldHead,
   { text, checkpoint: { size, root } }: Head,
   checkTime: () => void,
   file = 'shown.checkpoint',
@@ -170,17 +170,17 @@ async function compareHeads(
   return sameOctets(tree.root(), root) ? { tree } : forked();
 }
 
-function notes({ head }: Held): Record<string, string> {
+function notes({ head }: HeldHead): Record<string, string> {
   return head === null ? {} : { 'held.checkpoint': head.text };
 }
 
 /** The newest cosignature of what is held, unix second; 0: none. */
-export function cosignedAt({ policy }: Watched, { head }: Held): number {
+export function cosignedAt({ policy }: Watched, { head }: HeldHead): number {
   return head === null ? 0 : Math.max(0, ...checkNote(head.text, policy).cosigners.map(({ time }) => time));
 }
 
 /** Null while a quorum cosigned the checkpoint within 24 hours. */
-export function staleness({ policy, now }: Watched, { head }: Held): Alarm | null {
+export function staleness({ policy, now }: Watched, { head }: HeldHead): Alarm | null {
   if (head === null) return null;
   const { cosigners } = checkNote(head.text, policy);
   const since = Math.floor(now() / 1000) - HOURS_24;
