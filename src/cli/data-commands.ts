@@ -193,6 +193,7 @@ export function addDatasetCommands(builder: Builder): void {
       'after',
       examples(
         'uqrp dataset verify signed.json --items items.jsonl --key 11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=',
+        'uqrp dataset verify signed.json --items items.jsonl --key 11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo= --log policy.txt --proof gtin-demo-1.2.0.tlog-proof',
       ),
     )
     .action(async (signed: string, options: VerifyOptions) =>
@@ -396,6 +397,7 @@ function addQuery({ program, command, json }: Builder): void {
         'uqrp query get.100-km-to-mi.units.public.v1',
         'uqrp query get.auth-TOKEN.greeting.acme.v1 --dot --server localhost',
         'uqrp query manifest.gtin-demo.datasets.public.v1 --verify items.jsonl',
+        'uqrp query manifest.gtin-demo-v-1d2d0.datasets.public.v1 --verify items.jsonl --log policy.txt',
       ),
     )
     .action(async (name: string, options: QueryOptions & PublishedCheckOptions) => {

@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { keyOf, keyOfSeed, SmallLog } from '../../test/support/protocol/transparency/small-log.ts';
 import { parseCheckpoint } from '../protocol/transparency/checkpoint.ts';
-import { COSIGNER_KEY, parseSignatureLines } from '../protocol/transparency/note.ts';
+import { COSIGNER_KEY, parseSignatureLines, printVerifierKey } from '../protocol/transparency/note.ts';
 import { verifierKeyOf, verifyNoteSignature } from '../protocol/transparency/signatures.ts';
 import { makeWitnessDatabase, openWitnessDatabase, originHash, type WitnessDatabase } from './database.ts';
 import { addCheckpoint, latestCheckpoint, trustLog, type WitnessReply } from './witness.ts';
@@ -185,6 +185,8 @@ describe('a witness', () => {
     const wrongId = log(8).vkey.replace(/\+[0-9a-f]{8}\+/, '+00000000+');
     for (const text of ['', 'x', wrongId, log(8).vkey.slice(0, -4)])
       assert.equal(trustLog(database, text), 'it is not a verifier key of a log');
+    const own = printVerifierKey(verifierKeyOf('w.example/1', COSIGNER_KEY, keyOf('a witness')));
+    assert.match(trustLog(database, own)!, /^it is the key of a witness\. /);
   });
 
   it('has committed before it answers: a commit that fails gives no cosignature', () => {

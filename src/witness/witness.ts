@@ -3,7 +3,7 @@
  * Another root for the same size is 422, as in the text of July 2026; v1.0.0 had 409, which clients answer by a new try.
  */
 import { type Checkpoint, parseCheckpoint, parseDecimal } from '../protocol/transparency/checkpoint.ts';
-import { LOG_KEY, type NoteSignature, printNote } from '../protocol/transparency/note.ts';
+import { COSIGNER_KEY, LOG_KEY, type NoteSignature, printNote } from '../protocol/transparency/note.ts';
 import { parseHashes } from '../protocol/transparency/proof.ts';
 import { cosignNote, readVerifierKey, verifyNoteSignature } from '../protocol/transparency/signatures.ts';
 import { EMPTY_ROOT, verifyConsistency } from '../protocol/transparency/tree.ts';
@@ -92,7 +92,9 @@ export function latestCheckpoint(database: WitnessDatabase, hash: string): Witne
 /** @returns why the log is not trusted, or null. @param vkey as `uqrp log init` prints it */
 export function trustLog(database: WitnessDatabase, vkey: string): string | null {
   const key = readVerifierKey(vkey);
-  if (key === null || key.type !== LOG_KEY) return 'it is not a verifier key of a log';
+  if (key?.type === COSIGNER_KEY)
+    return 'it is the key of a witness. That of the log is printed by uqrp log init, and stands in its policy';
+  if (key?.type !== LOG_KEY) return 'it is not a verifier key of a log';
   const hash = originHash(key.name);
   return database.addLog(hash, { vkey, size: 0, root: EMPTY_ROOT, note: null }) === vkey
     ? null

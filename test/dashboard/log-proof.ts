@@ -65,7 +65,7 @@ browserTest('log-proof', (get) => {
     await region(page).getByText('Entry 1 of 5 in api.example.net/log').waitFor();
     const path = region(page).getByRole('list', { name: en.playground.proofPath });
     await path.getByRole('listitem').nth(3).getByText(en.playground.proofRoot).waitFor();
-    await region(page).getByText('cosigned by witness.example.org/w1').waitFor();
+    await region(page).getByText('not checked: cosigned by witness.example.org/w1').waitFor();
     await region(page).getByText('26 Nov 2026').waitFor();
     await get().axe('log proof');
   });
@@ -74,6 +74,10 @@ browserTest('log-proof', (get) => {
     const { page } = get();
     await policyBox(page).fill(POLICY);
     await region(page).getByText(en.playground.proofTrusted).waitFor();
+    await region(page)
+      .getByText(/^cosigned by /)
+      .first()
+      .waitFor();
     await policyBox(page).fill(POLICY.replace('3a2c2dc1', '3a2c2dc2'));
     await region(page).getByText('another id than 3a2c2dc2').waitFor();
   });

@@ -50,6 +50,7 @@ describe('witness commands', () => {
     const serve = ['witness', 'serve', '--listen', '127.0.0.1:0'];
     const noFolder = await runCli(serve, elsewhere);
     assert.equal(noFolder.code, 1);
+    assert.match(noFolder.errors, /^there is no witness in .*Set UQRP_DATA_DIR to its folder\./);
     await runCli(['witness', 'init', 'w.example/3'], elsewhere);
     rmSync(join(folder, 'elsewhere', 'witness.db'));
     const noFile = await runCli(serve, elsewhere);

@@ -96,7 +96,7 @@ export async function verifyLogProof(
       return fault('policy_malformed', `the key of ${key.name} has another id than ${key.id}`);
   }
   const read = parseLogProof(proof);
-  if (read === null) return fault('proof_wrong', 'it is not a proof of a log');
+  if (read === null) return fault('proof_wrong', 'the proof is no tlog-proof');
   const checkpoint = parseCheckpoint(read.checkpoint);
   const checks = checkpoint === null ? [] : signatureChecks(checkpoint, trusted.policy);
   const verified = new Set<SignatureCheck>();
@@ -110,7 +110,10 @@ export async function verifyLogProof(
   const { origin, size } = judged.checkpoint;
   const walked = await walk(leaf, read, judged.checkpoint);
   if (!walked?.leadsToRoot) {
-    return fault('proof_wrong', 'it does not lead from this entry to the root of the log');
+    return fault(
+      'proof_wrong',
+      'the proof does not lead from this entry to the root of the log: it is of another one',
+    );
   }
   const { leafHash, path } = walked;
   const cosigners = judged.cosigners.map(({ name, time }) => ({ name, time }));

@@ -74,7 +74,9 @@ export function policyIn(file: string): TrustPolicy {
 export function readManifestName(name: string): Asked {
   const [operation = '', label = '', ...rest] = foldCase(name).split('.');
   if (operation !== 'manifest' || !rest.join('.').startsWith('datasets.public.v1.')) {
-    throw new UsageError('--verify takes the name of a manifest: manifest.SLUG.datasets.public.v1');
+    throw new UsageError(
+      '--verify takes the name of a manifest: manifest.SLUG.datasets.public.v1, or of version 1.2.3 manifest.SLUG-v-1d2d3.datasets.public.v1',
+    );
   }
   const query = parseDatasetQuery('manifest', [label], { asOf: false, log: false });
   if (query.kind === 'manifest') {

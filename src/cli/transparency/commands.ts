@@ -13,6 +13,12 @@ export function addWitnessCommands({ program, command, clock, json, takeSignals 
     .action(async (name: string) => (await loadWitness()).witnessInit(name, json()));
   command(witness, 'trust', 'cosign this log from now on; the witness may run')
     .argument('<vkey>', 'verifier key of the log, as uqrp log init prints it')
+    .addHelpText(
+      'after',
+      examples(
+        "UQRP_DATA_DIR=/var/lib/witness uqrp witness trust 'api.example.net/log+b9de7679+AYsDE53QaT2v+X9Smz3GFiEPOFtoXviDXqp8sjkNeRBD'",
+      ),
+    )
     .action(async (vkey: string) => (await loadWitness()).witnessTrust(vkey, json()));
   command(witness, 'serve', 'answer logs and monitors until SIGTERM or SIGINT')
     .requiredOption('--listen <host:port>', 'where it listens, over HTTP')
@@ -89,16 +95,14 @@ function addOperatorLogCommands({ command, clock, json }: Builder, log: Command)
     .argument('<origin>', 'the URL prefix of the log without its scheme, such as api.example.net/log')
     .addHelpText('after', examples('uqrp log init api.example.net/log'))
     .action(async (origin: string) => (await loadLog()).logInit(clock, origin, json()));
-  command(
-    log,
-    'status',
-    'show sizes, and what each witness says; exit code 1 when a witness holds more',
-  ).action(async () => (await loadLog()).logStatusCommand(clock, json()));
+  command(log, 'status', 'show sizes, and what each witness says; exit code 1 when a witness holds more')
+    .addHelpText('after', examples('uqrp log status'))
+    .action(async () => (await loadLog()).logStatusCommand(clock, json()));
   command(log, 'recover', 'after a restore: take back the entries that the database lost')
-    .argument('<from>', 'URL of the log, or the folder of a monitor')
+    .argument('<from>', 'folder of a monitor, or URL of a copy of the log that has more than this server')
     .addHelpText(
       'after',
-      examples('uqrp log recover https://api.example.net/log', 'uqrp log recover ./watched'),
+      examples('uqrp log recover ./watched', 'uqrp log recover https://copy.example.net/log'),
     )
     .action(async (from: string) => (await loadLog()).logRecover(clock, from, json()));
   command(log, 'policy', 'print the policy file for readers: the log, its witnesses, the quorum')

@@ -34,7 +34,8 @@ const SAID: Readonly<Record<WitnessState, string>> = {
   ahead: 'holds a larger size than this database has signed',
   less: 'holds an earlier checkpoint',
   other_root: 'holds another tree of this size',
-  refused: 'does not know this log, or refuses it',
+  refused:
+    "does not know this log, or refuses it: give it the log's key (uqrp witness trust VKEY), and check the URL",
   strange: 'gave no answer of the protocol',
   away: 'does not answer',
 };

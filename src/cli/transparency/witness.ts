@@ -4,16 +4,17 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { InputError, UsageError } from '../../base/errors.ts';
+import { systemFiles } from '../../base/files.ts';
 import { closeHttp } from '../../base/lifecycle/http.ts';
 import type { Clock } from '../../base/time.ts';
-import { prepareDataDir } from '../../ops/config/data-dir.ts';
+import { prepareDataDir, requireDataDir } from '../../ops/config/data-dir.ts';
 import { COSIGNER_KEY, isKeyName, printVerifierKey } from '../../protocol/transparency/note.ts';
 import { verifierKeyOf } from '../../protocol/transparency/signatures.ts';
 import { makeWitnessDatabase, openWitnessDatabase, type WitnessDatabase } from '../../witness/database.ts';
 import { createWitnessServer } from '../../witness/server.ts';
 import { trustLog } from '../../witness/witness.ts';
 import { inUrl } from '../address.ts';
-import { commandConfig, configWithData } from '../context.ts';
+import { commandConfig } from '../context.ts';
 import { escapeControls, print } from '../output.ts';
 import type { Signals } from '../signals.ts';
 
@@ -90,10 +91,13 @@ function closed(server: ReturnType<typeof createWitnessServer>): Promise<void> {
 }
 
 function openDatabase(): WitnessDatabase {
-  const path = join(configWithData().dataDir, FILE);
-  const database = openWitnessDatabase(path);
+  const { dataDir } = commandConfig();
+  const path = join(dataDir, FILE);
+  const isThere = systemFiles.facts(dataDir) !== null;
+  if (isThere) requireDataDir(dataDir);
+  const database = isThere ? openWitnessDatabase(path) : null;
   if (database !== null) return database;
   throw new InputError(
-    `there is no witness in ${path}. A new one is made by uqrp witness init NAME; one that lost this file has ended: never put an older copy back.`,
+    `there is no witness in ${path}. Set UQRP_DATA_DIR to its folder. A new one is made by uqrp witness init NAME; one that lost this file has ended: never put an older copy back.`,
   );
 }

@@ -73,7 +73,7 @@ export async function recoverLog(deps: RecoverDeps, source: LogSource): Promise<
   const { checkpoint, cosigners } = judged;
   if (checkpoint.size <= signed.size)
     throw new InputError(
-      `the checkpoint there has ${checkpoint.size} entries, and this database has signed ${signed.size}: there is nothing to recover`,
+      `the checkpoint there has ${checkpoint.size} entries, and this database has signed ${signed.size}: there is nothing to recover there. Take a copy that has more, such as the folder of a monitor`,
     );
   const leaves = await leavesOf(source, signed.size, checkpoint.size);
   const found = leaves.map((leaf, at) => entryOf(leaf, signed.size + at));

@@ -141,6 +141,28 @@ onEachEngine((create) => {
         assert.equal(await world.published(), 0);
       }));
 
+    it('says after a restart that it is behind, also when nothing new is published', () =>
+      withLog(create, async (world) => {
+        await world.init();
+        await world.publish('1.0.0');
+        await world.settle();
+        const started = world.signerOf(world.store);
+        // The turn of a process that was killed: nothing is missing, so nothing waits.
+        await world.store.write((tx) => takeLogTurn(tx, 'killed', world.time, world.time + TURN_OVER - 1));
+        await started.pass();
+        assert.equal(started.report().state, 'current');
+        for (const witness of world.witnesses) witness.fault = () => response(409, '7\n');
+        world.time += TURN_OVER;
+        await started.pass();
+        assert.equal(started.report().state, 'behind');
+        for (const witness of world.witnesses) witness.fault = null;
+        await started.pass();
+        assert.equal(started.report().state, 'current');
+        const asked = world.witnesses[0]!.asked.length;
+        await started.pass();
+        assert.equal(world.witnesses[0]!.asked.length, asked);
+      }));
+
     it('signs nothing while one witness of a quorum holds more', () =>
       withLog(create, async (world) => {
         await world.init();

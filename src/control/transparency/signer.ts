@@ -90,6 +90,8 @@ export function createLogSigner(deps: SignerDeps): LogSigner {
   const { store, clock, policy } = deps;
   const holder = randomUuid(deps.random);
   let isChecked = false;
+  /** Whether a quorum has answered this process. A database that was restored learns from it that it is behind, also while it publishes nothing. */
+  let isAsked = false;
   /** When it was last looked for what a process without the log has published. */
   let lookedAt = Number.NEGATIVE_INFINITY;
   let report: SignerReport = {
@@ -190,6 +192,7 @@ export function createLogSigner(deps: SignerDeps): LogSigner {
     const { signed } = heads;
     const asked = await cosign(key, signed, signed.size, signal);
     if (asked === null) return RETRY_MS;
+    isAsked = true;
     if (signed.size === heads.entries) {
       if (signed.size > 0) await publish(signed, asked);
       return null;
@@ -213,7 +216,7 @@ export function createLogSigner(deps: SignerDeps): LogSigner {
     const now = clock();
     const isLooked = Math.abs(now - lookedAt) < RENEW_MS;
     // A pass that has nothing to do writes nothing: its commit would wake the next one.
-    const idle = isChecked && isLooked ? await readHeads() : null;
+    const idle = isChecked && isAsked && isLooked ? await readHeads() : null;
     const idleFor = idle && (await restOf(idle));
     if (idleFor !== null) {
       tell('current', idle);
@@ -221,7 +224,9 @@ export function createLogSigner(deps: SignerDeps): LogSigner {
     }
     if (!(await store.write((tx) => takeLogTurn(tx, holder, now, now + TURN_MS)))) {
       // The other process tells how it is; sizes are told by all.
-      tell(report.state === 'absent' ? 'waiting' : report.state, await readHeads());
+      const shown = await readHeads();
+      const first = shown && (await restOf(shown)) !== null ? 'current' : 'waiting';
+      tell(report.state === 'absent' ? first : report.state, shown);
       return TURN_MS;
     }
     if (!isLooked) {
@@ -236,7 +241,7 @@ export function createLogSigner(deps: SignerDeps): LogSigner {
     }
     if (!isChecked) await checkEntries(store.read, heads.signed.size);
     isChecked = true;
-    const rest = await restOf(heads);
+    const rest = isAsked ? await restOf(heads) : null;
     if (rest !== null) {
       await endTurn();
       tell('current', heads);

@@ -213,7 +213,10 @@ function policyReader(): PolicyReader {
     if (name === '' || name === NONE) return 'a name other than none is required';
     return names.has(name) ? `${name} is there already` : null;
   };
-  const unknown = (name: string): string | null => (names.has(name) ? null : `${name} is not defined before`);
+  const unknown = (name: string): string | null =>
+    names.has(name)
+      ? null
+      : `${name} is not defined before by a line witness NAME KEY or group NAME K MEMBERS`;
 
   const statements: Readonly<Record<string, (items: readonly string[]) => string | null>> = {
     log: ([vkey = '', url = null, ...more]) => {

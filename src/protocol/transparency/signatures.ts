@@ -99,7 +99,7 @@ export function checkNote(checkpoint: string, policy: TrustPolicy): CheckpointJu
 /** Whether the proof shows that this leaf is in a log of the policy. Needs no network. */
 export function checkLogProof(leaf: Uint8Array, text: string, policy: TrustPolicy): ProofJudgement {
   const proof = parseLogProof(text);
-  if (!proof) return { valid: false, code: 'proof_wrong', reason: 'it is not a proof of a log' };
+  if (!proof) return { valid: false, code: 'proof_wrong', reason: 'the proof is no tlog-proof' };
   const judged = checkNote(proof.checkpoint, policy);
   if (!judged.valid) return { valid: false, code: 'checkpoint_untrusted', reason: judged.reason };
   const { size, root } = judged.checkpoint;
@@ -107,7 +107,7 @@ export function checkLogProof(leaf: Uint8Array, text: string, policy: TrustPolic
     return {
       valid: false,
       code: 'proof_wrong',
-      reason: 'it does not lead from this entry to the root of the log',
+      reason: 'the proof does not lead from this entry to the root of the log: it is of another one',
     };
   }
   return { ...judged, index: proof.index };

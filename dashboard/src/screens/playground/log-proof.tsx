@@ -102,7 +102,9 @@ function Drawn({ shown, checked }: { readonly shown: ReadProof; readonly checked
       <ul class="signature-list">
         {cosigners.map(({ name, time }) => (
           <li key={`${name} ${time}`}>
-            <span class="wrap">{t('playground.proofCosigned', { name })}</span>{' '}
+            <span class="wrap">
+              {t(checked?.valid ? 'playground.proofCosigned' : 'playground.proofClaimed', { name })}
+            </span>{' '}
             <span class="dim">
               <Time at={time * 1000} form="exact" />
             </span>
