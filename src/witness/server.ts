@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { LIMITS } from '../base/limits.ts';
 import type { Clock } from '../base/time.ts';
 import type { WitnessDatabase } from './database.ts';
-import { addCheckpoint, latestCheckpoint, type WitnessReply } from './witness.ts';
+import { addCheckpoint, type CosignReply, latestCheckpoint } from './witness.ts';
 
 // No import: see src/base/lifecycle/README.md.
 const { createServer } = process.getBuiltinModule('node:http');
@@ -16,9 +16,9 @@ const TIMES = {
 };
 
 const CHECKPOINT_PATH = /^\/([0-9a-f]{64})\/checkpoint$/;
-const NOT_FOUND: WitnessReply = { status: 404, body: 'not found\n' };
-const TOO_LONG: WitnessReply = { status: 413, body: 'the body is too long\n' };
-const FAILED: WitnessReply = { status: 500, body: 'the witness failed, nothing was cosigned\n' };
+const NOT_FOUND: CosignReply = { status: 404, body: 'not found\n' };
+const TOO_LONG: CosignReply = { status: 413, body: 'the body is too long\n' };
+const FAILED: CosignReply = { status: 500, body: 'the witness failed, nothing was cosigned\n' };
 
 interface WitnessServerOptions {
   readonly database: WitnessDatabase;
@@ -29,7 +29,7 @@ interface WitnessServerOptions {
 
 /** Not listening yet. */
 export function createWitnessServer({ database, clock, onError }: WitnessServerOptions): Server {
-  async function answer(request: IncomingMessage): Promise<WitnessReply> {
+  async function answer(request: IncomingMessage): Promise<CosignReply> {
     const { method, url = '' } = request;
     if (method === 'POST' && url === '/add-checkpoint') {
       const body = await readBody(request);
@@ -53,7 +53,7 @@ export function createWitnessServer({ database, clock, onError }: WitnessServerO
   return server;
 }
 
-function send(request: IncomingMessage, response: ServerResponse, answer: WitnessReply): void {
+function send(request: IncomingMessage, response: ServerResponse, answer: CosignReply): void {
   const { status, type = 'text/plain; charset=utf-8', body } = answer;
   const headers = {
     'content-type': type,

@@ -10,7 +10,7 @@ import { parseCheckpoint } from '../protocol/transparency/checkpoint.ts';
 import { COSIGNER_KEY, parseSignatureLines, printVerifierKey } from '../protocol/transparency/note.ts';
 import { verifierKeyOf, verifyNoteSignature } from '../protocol/transparency/signatures.ts';
 import { makeWitnessDatabase, openWitnessDatabase, originHash, type WitnessDatabase } from './database.ts';
-import { addCheckpoint, latestCheckpoint, trustLog, type WitnessReply } from './witness.ts';
+import { addCheckpoint, type CosignReply, latestCheckpoint, trustLog } from './witness.ts';
 
 const NOW = 1_795_651_202_000;
 const FIXTURES = new URL('../../test/fixtures/transparency/', import.meta.url);
@@ -39,7 +39,7 @@ describe('a witness', () => {
     return openWitnessDatabase(at)!;
   }
 
-  const ask = (body: string | Uint8Array): WitnessReply => addCheckpoint(database, Buffer.from(body), NOW);
+  const ask = (body: string | Uint8Array): CosignReply => addCheckpoint(database, Buffer.from(body), NOW);
 
   it("gives the worked example's answer, and then the checkpoint with both signatures", () => {
     const seeds = JSON.parse(fixture('seeds.json').toString()) as { witness: string };

@@ -9,7 +9,7 @@ import { cosignNote, readVerifierKey, verifyNoteSignature } from '../protocol/tr
 import { EMPTY_ROOT, verifyConsistency } from '../protocol/transparency/tree.ts';
 import { type LogRow, originHash, type WitnessDatabase } from './database.ts';
 
-export interface WitnessReply {
+export interface CosignReply {
   readonly status: number;
   readonly type?: string;
   readonly body: string;
@@ -24,7 +24,7 @@ interface CosignRequest {
 const OLD = 'old ';
 
 /** @param now milliseconds. The new checkpoint is on disk when this returns. @throws what the database throws; nothing was cosigned then */
-export function addCheckpoint(database: WitnessDatabase, body: Uint8Array, now: number): WitnessReply {
+export function addCheckpoint(database: WitnessDatabase, body: Uint8Array, now: number): CosignReply {
   const request = readRequest(body);
   if (request === null)
     return { status: 400, body: 'expected: old SIZE, hashes, an empty line, a checkpoint\n' };
@@ -41,13 +41,13 @@ export function addCheckpoint(database: WitnessDatabase, body: Uint8Array, now: 
   });
 }
 
-const UNKNOWN: WitnessReply = { status: 404, body: 'this witness does not know the log\n' };
-const UNTRUSTED: WitnessReply = { status: 403, body: 'the log has not signed this checkpoint\n' };
-const BACKWARDS: WitnessReply = { status: 400, body: 'the old size is above the size of the checkpoint\n' };
-const INCONSISTENT: WitnessReply = { status: 422, body: 'not proved to continue what was cosigned last\n' };
+const UNKNOWN: CosignReply = { status: 404, body: 'this witness does not know the log\n' };
+const UNTRUSTED: CosignReply = { status: 403, body: 'the log has not signed this checkpoint\n' };
+const BACKWARDS: CosignReply = { status: 400, body: 'the old size is above the size of the checkpoint\n' };
+const INCONSISTENT: CosignReply = { status: 422, body: 'not proved to continue what was cosigned last\n' };
 
 /** The checks, in the order of the text. Null: the checkpoint continues the row. */
-function refusalOf({ old, proof, checkpoint }: CosignRequest, row: LogRow): WitnessReply | null {
+function refusalOf({ old, proof, checkpoint }: CosignRequest, row: LogRow): CosignReply | null {
   if (signaturesOfLog(checkpoint, row).length === 0) return UNTRUSTED;
   if (old > checkpoint.size) return BACKWARDS;
   if (old !== row.size) return { status: 409, type: 'text/x.tlog.size', body: `${row.size}\n` };
@@ -84,7 +84,7 @@ function decode(octets: Uint8Array): string | null {
 }
 
 /** For monitors: what was cosigned last, with both signatures. */
-export function latestCheckpoint(database: WitnessDatabase, hash: string): WitnessReply {
+export function latestCheckpoint(database: WitnessDatabase, hash: string): CosignReply {
   const note = database.log(hash)?.note ?? null;
   return note === null ? UNKNOWN : { status: 200, body: note };
 }
