@@ -166,7 +166,8 @@ try {
   }
   say(`${silent.length} silent acts raise their alarms within a round`);
 } finally {
-  rmSync(folder, { recursive: true, force: true });
+  // Commands beside a failed one may still write: the failure is what must be seen.
+  rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 }
 
 /** A round in which all is well, the act, and a round that finds it. */
