@@ -205,6 +205,8 @@ function usedComponents({ headers, parameters, ...rest }: SharedComponents, path
   return { headers: used('headers', headers), parameters: used('parameters', parameters), ...rest };
 }
 
+/** Of a dataset: the one path parameter that is no UUID. */
+const SLUG = { type: 'string', examples: ['gtin-demo'] } as const;
 const SESSION = [{ customerToken: [] }, { browserSession: [] }] as const;
 
 const SECURITY: Readonly<Record<Auth, readonly Schema[]>> = {
@@ -232,7 +234,7 @@ function operationObject(
   } = operation;
   const ids = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name!);
   const parameters = [
-    ...ids.map((name) => ({ name, in: 'path', required: true, schema: UUID })),
+    ...ids.map((name) => ({ name, in: 'path', required: true, schema: name === 'slug' ? SLUG : UUID })),
     ...Object.entries(query).map(([name, { required = false, schema, description: text }]) => ({
       name,
       in: 'query',
