@@ -93,6 +93,19 @@ describe('the model of webhooks', () => {
     assert.equal(told.check.isOwed('b', base64('one')), false);
   });
 
+  it('a delivery that arrives before the answer to its webhook comes again, after others', () => {
+    const told = begun();
+    told.write('r1', 'one');
+    const asked = told.send('POST', '/webhooks', { webhook: { url: URL, events: ['record.upserted'] } });
+    told.arrive(1, upserted('one'), { status: 500 });
+    told.answer(asked, 201, { id: 'w1', signing_secret: SECRETS[0] });
+    told.do('PATCH', '/records/r1', { record: { data: base64('two') } }, 200, { id: 'r1' });
+    told.arrive(2, upserted('two'));
+    for (let second = 0; second < 6; second++) told.step();
+    told.arrive(1, upserted('one'));
+    assert.throws(() => told.arrive(1, upserted('one'), { id: 'd9' }), /comes after 2/);
+  });
+
   it('nothing arrives that nobody wrote, or that was not asked for', () => {
     const told = begun().hook({ scopes: { namespaces: ['other'] } });
     told.write('r1', 'one');

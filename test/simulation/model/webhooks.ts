@@ -81,6 +81,10 @@ export function createWebhooksCheck(model: Model, options: WebhooksCheckOptions)
           each.url.writes.some(({ value }) => value === url),
         );
         if (isKnown || !state.webhooks.urls.has(url)) fail('nobody asked for it');
+        // It may come again once the answer is known, after others: that is a repeat.
+        const text = Buffer.from(body).toString();
+        const told = JSON.parse(text) as Told;
+        checkOrder(endpoint, headers['x-service-delivery'] ?? '', url, text, told, at, fail);
         return;
       }
       if (!may(webhook.isDeleted).includes(false)) fail('the webhook was deleted');
