@@ -12,13 +12,13 @@ import { leafHash } from '../../src/protocol/transparency/tree.ts';
 import { DatasetWorld, REGISTRY_ENV } from '../support/cli/dataset-world.ts';
 import { runCli } from '../support/command.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
-import { startWitness, type WitnessProcess } from '../support/transparency-witness.ts';
+import { type NewWitness, newWitness } from '../support/transparency-witness.ts';
 
 const ORIGIN = 'api.example.net/log';
 
 describe('the transparency log of a server, with two witnesses', { timeout: 300_000 }, () => {
   let folder: string;
-  let witnesses: WitnessProcess[] = [];
+  let witnesses: NewWitness[] = [];
   let env: NodeJS.ProcessEnv;
   let server: Uqrp;
   let world: DatasetWorld;
@@ -26,7 +26,7 @@ describe('the transparency log of a server, with two witnesses', { timeout: 300_
 
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'uqrp-transparency-'));
-    witnesses = [await startWitness('one'), await startWitness('two')];
+    witnesses = [await newWitness('one'), await newWitness('two')];
     const policy = join(folder, 'policy');
     writeFileSync(
       policy,

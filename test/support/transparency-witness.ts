@@ -1,12 +1,12 @@
-/** Witnesses of transparency logs as processes of their own: `uqrp witness`. */
-import { type ChildProcess, execFileSync } from 'node:child_process';
+/** A new witness of transparency logs in a folder of its own, as a process: `uqrp witness`. */
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CLI } from './command.ts';
-import { start, stop } from './process.ts';
+import { startWitness } from './witness-process.ts';
 
-export interface WitnessProcess {
+export interface NewWitness {
   /** Line of a policy. */
   readonly line: string;
   readonly url: string;
@@ -15,7 +15,7 @@ export interface WitnessProcess {
   remove(): Promise<void>;
 }
 
-export async function startWitness(name: string): Promise<WitnessProcess> {
+export async function newWitness(name: string): Promise<NewWitness> {
   const folder = mkdtempSync(join(tmpdir(), 'uqrp-witness-'));
   const env = { UQRP_DATA_DIR: folder };
   const run = (...args: readonly string[]): string =>
@@ -24,27 +24,15 @@ export async function startWitness(name: string): Promise<WitnessProcess> {
       encoding: 'utf8',
     });
   run('init', `${name}.example/w`);
-  const child = start(process.execPath, [CLI, 'witness', 'serve', '--listen', '127.0.0.1:0', '--json'], env);
-  const { vkey, url } = await firstLine(child);
+  const { vkey, url, stop } = await startWitness(env);
   return {
     line: `witness ${name} ${vkey} ${url}`,
     url,
     trust: (key) => void run('trust', key),
-    stop: () => stop(child),
+    stop: () => stop(),
     async remove() {
-      await stop(child);
+      await stop();
       rmSync(folder, { recursive: true, force: true });
     },
   };
-}
-
-function firstLine(child: ChildProcess): Promise<{ readonly vkey: string; readonly url: string }> {
-  return new Promise((resolve, reject) => {
-    let text = '';
-    child.stdout?.on('data', (chunk: Buffer) => {
-      text += chunk.toString();
-      if (text.includes('\n')) resolve(JSON.parse(text.slice(0, text.indexOf('\n'))));
-    });
-    child.once('exit', (code) => reject(new Error(`the witness ended with ${code}`)));
-  });
 }

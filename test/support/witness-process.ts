@@ -8,7 +8,7 @@ export interface WitnessProcess {
   readonly url: string;
   /** Resolves when it has ended. */
   readonly exit: Promise<unknown>;
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 /** Starts `uqrp witness serve` on a free port. Its folder was made by `witness init`. */
@@ -34,7 +34,7 @@ export async function startWitness(env: NodeJS.ProcessEnv, port = 0): Promise<Wi
     vkey,
     url,
     exit,
-    async stop() {
+    stop: async () => {
       child.kill('SIGTERM');
       await exit;
     },
