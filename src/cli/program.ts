@@ -18,9 +18,9 @@ import {
   addFeedCommands,
   addHistoryCommands,
   addKeyCommands,
-  addQueryCommands,
 } from './data-commands.ts';
 import { print } from './output.ts';
+import { addQueryCommands } from './query-commands.ts';
 import { addLogCommands, addWitnessCommands } from './transparency/commands.ts';
 
 const JSON_OPTION = ['--json', 'print JSON for machines'] as const;
