@@ -1,7 +1,14 @@
 import { endianness } from 'node:os';
 import { dirname } from 'node:path';
 import { open } from 'lmdb';
-import { DiskFullError, freeOctets, isMissing, type OpenFile, systemFiles } from '../../base/files.ts';
+import {
+  DiskFullError,
+  type Files,
+  freeOctets,
+  isMissing,
+  type OpenFile,
+  systemFiles,
+} from '../../base/files.ts';
 import { createPrivate } from './view-directory.ts';
 
 /** Layout of keys and values. A file of another version is discarded and built again from the source. */
@@ -170,13 +177,25 @@ export function createNew(path: string, options: WriteOptions = {}): Tree {
   return tree;
 }
 
-/** @throws Error for a file that is missing, damaged or of another layout */
-export function openForReading(path: string): Tree {
-  if (!isWhole(path)) throw new Error('the hosted view is not there or cannot be read');
+/** Its code goes to the log when a DNS worker cannot start. */
+class UnreadableError extends Error {
+  override readonly name = 'UnreadableError';
+  readonly code: string;
+
+  constructor(code: 'VIEW_UNREADABLE' | 'VIEW_LAYOUT', message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** @throws UnreadableError for a file that is missing, damaged or of another layout */
+export function openForReading(path: string, files: Files = systemFiles): Tree {
+  if (!isWhole(path, files))
+    throw new UnreadableError('VIEW_UNREADABLE', 'the hosted view is not there or cannot be read');
   const tree = openTree(path, true);
   if (hasLayoutVersion(tree)) return tree;
   void tree.close();
-  throw new Error('the hosted view has another layout');
+  throw new UnreadableError('VIEW_LAYOUT', 'the hosted view has another layout');
 }
 
 /** Part of the first transaction of a file, so that no crash leaves a file without it. */
@@ -204,26 +223,27 @@ const DATA_VERSION = 2;
 const META_BYTES = 176;
 
 /** Whether both meta pages are LMDB's with this page size, and the file has all the pages that they name. */
-function isWhole(path: string): boolean {
+function isWhole(path: string, files: Files = systemFiles): boolean {
   let file: OpenFile;
   try {
-    file = systemFiles.open(path, 'r');
+    file = files.open(path, 'r');
   } catch (error) {
     if (isMissing(error)) return false;
     throw error;
   }
   try {
-    const size = file.size();
-    return [0, PAGE_SIZE].every((at) => {
+    const lastPages = [0, PAGE_SIZE].map((at) => {
       const meta = Buffer.alloc(META_BYTES);
-      if (file.read(meta, at) !== META_BYTES) return false;
-      return (
+      if (file.read(meta, at) !== META_BYTES) return null;
+      const isOurs =
         meta.readUInt32LE(META_AT) === META_MAGIC &&
         meta.readUInt16LE(META_AT + 4) === DATA_VERSION &&
-        meta.readUInt32LE(META_AT + 24) === PAGE_SIZE &&
-        (Number(meta.readBigUInt64LE(META_AT + 120)) + 1) * PAGE_SIZE <= size
-      );
+        meta.readUInt32LE(META_AT + 24) === PAGE_SIZE;
+      return isOurs ? Number(meta.readBigUInt64LE(META_AT + 120)) : null;
     });
+    // After the meta pages: a commit in between adds pages before it names them.
+    const size = file.size();
+    return lastPages.every((page) => page !== null && (page + 1) * PAGE_SIZE <= size);
   } finally {
     file.close();
   }
