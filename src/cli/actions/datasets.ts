@@ -22,7 +22,8 @@ import { decodeBase64 } from '../../protocol/encodings.ts';
 import { checkLogProof, type ProofJudgement } from '../../protocol/transparency/signatures.ts';
 import { configWithData, withStore } from '../context.ts';
 import { EXIT, escapeControls, print, table } from '../output.ts';
-import { loggedFacts, loggedSentence, octetsOfFile, policyIn } from './verify-published.ts';
+import { octetsOfFile, policyOf } from '../policy-file.ts';
+import { loggedFacts, loggedSentence } from './verify-published.ts';
 
 /** What a progress line is written to. */
 export interface Terminal {
@@ -164,7 +165,7 @@ function logCheckOf({
 }: Pick<VerifyOptions, 'log' | 'proof'>): ((manifest: SignedManifest) => ProofJudgement) | undefined {
   if (log === undefined && proof === undefined) return undefined;
   if (log === undefined || proof === undefined) throw new UsageError('--log and --proof need each other');
-  const policy = policyIn(log);
+  const policy = policyOf(log);
   const text = octetsOfFile(proof).toString();
   return (manifest) => checkLogProof(Buffer.from(manifestTxt(manifest)), text, policy);
 }

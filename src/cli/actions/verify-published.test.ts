@@ -156,6 +156,10 @@ describe('query --verify', () => {
     const unread = ['query', NAME, '--verify', ITEMS, '--log'];
     assert.equal((await runCli([...unread, path('none')], {})).code, 1);
     assert.match((await runCli([...unread, ITEMS], {})).errors, /is not a policy/);
+    // Each command that takes a policy says the same of it.
+    const audit = await runCli(['log', 'audit', '--policy', ITEMS, '--state', path('state')], {});
+    assert.equal(audit.code, 1);
+    assert.match(audit.errors, /is not a policy/);
     assert.equal((await runCli(['query', NAME, '--log', POLICY_FILE], {})).code, 2);
   });
 

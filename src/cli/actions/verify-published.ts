@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { InputError, UsageError } from '../../base/errors.ts';
+import { UsageError } from '../../base/errors.ts';
 import { sha256Of } from '../../control/datasets/items.ts';
 import { readProofTxt } from '../../protocol/datasets/log-txt.ts';
 import type { SignedManifest } from '../../protocol/datasets/manifest.ts';
@@ -10,9 +9,10 @@ import type { Message } from '../../protocol/dns/message/message.ts';
 import { txtValue } from '../../protocol/dns/rdata/rdata.ts';
 import { foldCase } from '../../protocol/names/labels.ts';
 import type { TrustPolicy } from '../../protocol/transparency/policy.ts';
-import { checkLogProof, readPolicy } from '../../protocol/transparency/signatures.ts';
+import { checkLogProof } from '../../protocol/transparency/signatures.ts';
 import { commandConfig } from '../context.ts';
 import { EXIT, escapeControls, print } from '../output.ts';
+import { policyOf } from '../policy-file.ts';
 import { askTxt, completeName, type QueryOptions, type Target, targetOf } from './query.ts';
 
 export interface PublishedCheckOptions {
@@ -47,27 +47,11 @@ export async function verifyPublished(
   if (items === undefined) throw new UsageError('--log needs --verify');
   const config = commandConfig();
   const asked = readManifestName(completeName(name, config.zones));
-  const policy = log === undefined ? null : policyIn(log);
+  const policy = log === undefined ? null : policyOf(log);
   const result = await checkOverDns(asked, items, targetOf(options, config), policy);
   if (!result.valid) process.exitCode = EXIT.failed;
   const text = options.json ? JSON.stringify(shown(result)) : sentence(result, items);
   print(process.stdout.isTTY ? escapeControls(text) : text);
-}
-
-/** @throws InputError for a file that cannot be read */
-export function octetsOfFile(file: string): Buffer {
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    throw new InputError(`cannot read ${file}: ${(error as NodeJS.ErrnoException).code}`);
-  }
-}
-
-/** @throws InputError for a file that cannot be read, or is no policy */
-export function policyIn(file: string): TrustPolicy {
-  const read = readPolicy(octetsOfFile(file));
-  if (!read.ok) throw new InputError(`${file} is not a policy: ${escapeControls(read.faults[0] ?? '')}`);
-  return read.policy;
 }
 
 /** @throws UsageError */

@@ -1,6 +1,5 @@
 /** `uqrp log audit`: a monitor of a transparency log. It trusts its policy file alone, and keeps what it saw in a folder. */
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { InputError, UsageError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Clock } from '../../base/time.ts';
@@ -9,10 +8,10 @@ import { isSlug } from '../../protocol/datasets/query.ts';
 import { RCODE, RRTYPE, rcodeName } from '../../protocol/dns/codes.ts';
 import { txtValue } from '../../protocol/dns/rdata/rdata.ts';
 import { isQuorum, type PolicyLog, type TrustPolicy } from '../../protocol/transparency/policy.ts';
-import { readPolicy } from '../../protocol/transparency/signatures.ts';
 import { askTxt, type QueryOptions, targetOf } from '../actions/query.ts';
 import { commandConfig } from '../context.ts';
 import { EXIT, escapeControls, print } from '../output.ts';
+import { octetsOfFile, policyOf } from '../policy-file.ts';
 import type { Signals } from '../signals.ts';
 import { type Alarm, evidenceName } from './monitor/alarms.ts';
 import { createMonitor, type LogEvent, type Monitor } from './monitor/monitor.ts';
@@ -110,17 +109,10 @@ function openMonitor(clock: Clock, options: LogAuditOptions, json: boolean, stop
     },
     remark,
     slug,
-    note: options.compare === undefined ? null : textOfFile(options.compare),
+    note: options.compare === undefined ? null : octetsOfFile(options.compare).toString(),
     tell,
     raise,
   });
-}
-
-/** @throws UsageError for a file that is no policy */
-export function policyOf(path: string): TrustPolicy {
-  const read = readPolicy(bytesOfFile(path));
-  if (read.ok) return read.policy;
-  throw new UsageError(read.faults.map((fault) => `${path}: ${escapeControls(fault)}`).join('\n'));
 }
 
 /** The log to watch, and where it is, without a slash at the end. */
@@ -188,13 +180,3 @@ function pauseUntil(ms: number, stop: AbortSignal): Promise<void> {
     if (stop.aborted) end();
   });
 }
-
-function bytesOfFile(path: string): Buffer {
-  try {
-    return readFileSync(path);
-  } catch (error) {
-    throw new InputError(`${path} cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown'}`);
-  }
-}
-
-const textOfFile = (path: string): string => bytesOfFile(path).toString();

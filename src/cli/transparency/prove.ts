@@ -20,7 +20,8 @@ import {
 } from '../../protocol/transparency/tiles.ts';
 import { inclusionProof, type ReadSubtree, subtreesFromStored } from '../../protocol/transparency/tree.ts';
 import { escapeControls, print } from '../output.ts';
-import { logOf, policyOf } from './audit.ts';
+import { policyOf } from '../policy-file.ts';
+import { logOf } from './audit.ts';
 import { readBelow } from './monitor/sources.ts';
 
 export interface LogReadOptions {
