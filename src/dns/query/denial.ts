@@ -108,7 +108,11 @@ function memoryOf(
   return transport === 'doh' ? 'no-store' : 'once';
 }
 
-function isOpen(namespace: string, { view, access }: Pick<ResolveContext, 'view' | 'access'>): boolean {
+/** Whether everyone may read the namespace, which its answers show. */
+export function isOpen(
+  namespace: string,
+  { view, access }: Pick<ResolveContext, 'view' | 'access'>,
+): boolean {
   if (namespace === PUBLIC_NAMESPACE) return true;
   try {
     const stored = view.namespace(namespace);

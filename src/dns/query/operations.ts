@@ -98,7 +98,12 @@ export function selectService<T>(
   resource: string,
   services: ReadonlyMap<string, T>,
 ): T | undefined {
-  return services.get(TABLE[operation].serviceLabel(resource));
+  return services.get(serviceLabel(operation, resource));
+}
+
+/** The key in `Services` of what answers an operation. */
+export function serviceLabel(operation: QueryOperation, resource: string): string {
+  return TABLE[operation].serviceLabel(resource);
 }
 
 /** What computing the answer to a query costs, in signatures. `info` computes nothing. */

@@ -10,6 +10,7 @@ import { DATASETS_RESOURCE } from '../../protocol/names/labels.ts';
 import { DATASETS_KEY } from '../../view/freshness.ts';
 import type { AskerNow, PacketHandler } from '../shared/handler.ts';
 import type { ReadCounter, Validity } from './cache-rows.ts';
+import { makeNameShares, NAMELESS, type NameSharesContext } from './name-shares.ts';
 import { PacketCache, type PacketCacheSettings } from './packet-cache.ts';
 import { blankBody, busyBody, finishZoneless } from './reply.ts';
 import {
@@ -21,7 +22,7 @@ import {
   respond,
 } from './respond.ts';
 import { type Route, route } from './route.ts';
-import { SigningBudget } from './signing-budget.ts';
+import { type QuestionShares, SigningBudget } from './signing-budget.ts';
 import { truncated, writeFault, writeReply } from './write-reply.ts';
 import type { ServedZone } from './zones.ts';
 
@@ -32,7 +33,7 @@ interface FreshnessReader {
   counterOfNamespace(name: string): number;
 }
 
-export interface PacketContext extends RespondContext {
+export interface PacketContext extends RespondContext, NameSharesContext {
   readonly zones: readonly ServedZone[];
   readonly freshness: FreshnessReader;
   readonly clock: Clock;
@@ -70,6 +71,12 @@ const UNCOUNTED = {
   keyCount: 0,
 } as const;
 
+/** What an answer takes of the budget: signatures that computing is worth, and whose it is; null: it needs no signature. */
+interface Cost {
+  readonly work: number;
+  readonly share: number | null;
+}
+
 type Counts = Omit<Validity, 'from' | 'until'>;
 type CountedFrom = Omit<Validity, 'until'>;
 
@@ -81,6 +88,7 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
     newGeneration(zones, (index) => (index === NO_STRIPE ? 0 : freshness.read(index)), options.cache);
   let current = begin(options.zones);
   const budget = new SigningBudget(clock, options.timers ?? realTimers);
+  const nameShareOf = makeNameShares(options);
 
   /** Called before the view is read, so that a change in between makes the reply void. */
   function countersOf(to: Route): Counts {
@@ -114,11 +122,11 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
     { cache }: Generation,
     counted: CountedFrom,
     transport: Transport,
-    work: number,
+    cost: Cost,
   ): Uint8Array {
     const wantsNsid = request.edns !== null && findOption(request.edns.options, EDNS_OPTION.NSID) !== null;
     const reply = writeReply(request, body, wantsNsid ? nsid : null);
-    budget.spend(body.freshSignatures + work);
+    if (cost.share !== null) budget.spend(body.freshSignatures + cost.work, cost.share);
     cache.store(packet, packet.length, reply, { until: body.until, ...counted }, tag);
     const fits =
       transport !== 'udp' || reply.bytes.length <= udpLimit(request.edns?.payload ?? null, LIMITS.udpPayload);
@@ -134,17 +142,17 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
     to: Route,
     generation: Generation,
     transport: Transport,
-    work: number,
-    share: number,
+    cost: Cost,
+    askerShare: number,
   ): Uint8Array | Promise<Uint8Array> {
     const now = clock();
-    asker.share = share;
+    asker.share = askerShare;
     const counted = { from: now, ...countersOf(to) };
     view.refresh();
     const answer = respond(request, to, options, now, transport);
     return answer instanceof Promise
-      ? answer.then((late) => send(packet, request, late, generation, counted, transport, work))
-      : send(packet, request, answer, generation, counted, transport, work);
+      ? answer.then((late) => send(packet, request, late, generation, counted, transport, cost))
+      : send(packet, request, answer, generation, counted, transport, cost);
   }
 
   function durationSince(from: number): number {
@@ -156,7 +164,7 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
     request: DnsRequest,
     answer: () => Uint8Array | Promise<Uint8Array>,
     isForgeable: boolean,
-    share: number,
+    shares: QuestionShares,
   ): Uint8Array | Promise<Uint8Array> {
     if (isForgeable) {
       observe.signing('truncated');
@@ -166,7 +174,7 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
       observe.signing('refused');
       return writeReply(request, finishZoneless(busyBody())).bytes;
     };
-    const waiting = budget.wait(answer, refuse, share);
+    const waiting = budget.wait(answer, refuse, shares);
     if (waiting === null) return refuse();
     observe.signing('waited');
     return waiting;
@@ -195,12 +203,19 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
       const generation = current;
       const to = route(request, generation.zones);
       const work = mayNeedWork(request, to, options);
+      const name = work > 0 || mayNeedSignatures(request, to) ? nameShareOf(request, to, clock()) : null;
       const isForgeable = transport === 'udp' && !proven;
+      const cost = { work, share: name };
       const now = () =>
-        answer(packet, request, to, generation, transport, work, 2 * share + Number(isForgeable));
-      return (work > 0 || mayNeedSignatures(request, to)) && !budget.isOpen
-        ? postponed(request, now, isForgeable, share)
-        : now();
+        answer(packet, request, to, generation, transport, cost, 2 * share + Number(isForgeable));
+      return name === null || budget.isOpen(name)
+        ? now()
+        : postponed(request, now, isForgeable, { source: share, name });
+    },
+    nameShare(packet, length) {
+      const request = decodeRequest(packet, length);
+      if (request === null || isRequestFault(request)) return NAMELESS;
+      return nameShareOf(request, route(request, current.zones), clock());
     },
   };
 }

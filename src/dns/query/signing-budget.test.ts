@@ -22,6 +22,8 @@ import type { PublicService } from './operations.ts';
 import type { CacheObserver, ReloadableHandler } from './packet.ts';
 
 const BUDGET = LIMITS.signaturesPerSecond;
+/** What one namespace can have of it at once. */
+const HALF = BUDGET / 2;
 const QUEUE = LIMITS.signingQueue;
 const SERVFAIL = 2;
 const keys = keysMadeAt(START);
@@ -71,7 +73,7 @@ describe('the budget of fresh signatures', () => {
   };
   const spendAll = (): void => {
     // The first reply signs the SOA record as well.
-    for (let i = 0; i < BUDGET - 1; i++) assert.equal(now(ask()).tc, false, `question ${i}`);
+    for (let i = 0; i < HALF - 1; i++) assert.equal(now(ask()).tc, false, `question ${i}`);
   };
 
   test('above it an unproven source gets TC over UDP, with no signature made', () => {
@@ -115,11 +117,11 @@ describe('the budget of fresh signatures', () => {
     assert.deepEqual(counts, { waited: 2, truncated: 1 });
   });
 
-  test('a second later there is a second more, and after a day still only one second', async () => {
+  test('a second later all of it is back, and after a day no more', async () => {
     spendAll();
     for (const ms of [1000, 86_400_000]) {
       await timers.advance(ms);
-      for (let i = 0; i < BUDGET; i++) assert.equal(now(ask()).tc, false);
+      for (let i = 0; i < HALF; i++) assert.equal(now(ask()).tc, false);
       assert.equal(now(ask()).tc, true);
     }
   });
@@ -139,7 +141,7 @@ describe('the budget of fresh signatures', () => {
         options.proven ?? false,
         options.share ?? 0,
       );
-    for (let i = 0; i < BUDGET / 2; i++) assert.equal(now(sun()).tc, false, `question ${i}`);
+    for (let i = 0; i < HALF / 2; i++) assert.equal(now(sun()).tc, false, `question ${i}`);
     assert.equal(now(sun()).tc, true);
     assert.equal(now(sun({}, 1)).tc, false, 'another type without DO computes nothing');
     const info = queryOf('info.sun.public.v1.uqrp.net', { dnssecOk: false });

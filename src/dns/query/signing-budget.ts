@@ -1,7 +1,8 @@
+import { FairQueue } from '../../base/lifecycle/fair-queue.ts';
+import { Portions } from '../../base/lifecycle/portions.ts';
 import type { Timers } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Clock } from '../../base/time.ts';
-import { QUEUE_SHARES } from '../shared/handler.ts';
 
 /** Shortest timer of the queue, milliseconds: one timer releases several questions. */
 const SLEEP_MS = 5;
@@ -12,21 +13,30 @@ interface Waiter {
   readonly refuse: () => void;
 }
 
+/** Whose question it is: its share of sources (`queueShare`) and of names (`nameShare`). */
+export interface QuestionShares {
+  readonly source: number;
+  readonly name: number;
+}
+
 /**
  * Limits the signatures of one worker per second, so that signing leaves time for other questions. A token bucket with
  * the capacity of one second; cached signatures are free.
  *
- * Questions wait in shares and leave in rotation. A full queue drops the newest question of the longest share, so a
- * flood delays only its share (stochastic fairness queueing).
+ * A share of names may have at most as much as is left, so that a flood at one namespace leaves half of the capacity to the others, and
+ * has what time brings if nobody else wants it. Questions wait in a queue that is fair to sources and to names.
  */
 export class SigningBudget {
   readonly #clock: Clock;
   readonly #timers: Timers;
-  readonly #shares: readonly Waiter[][] = Array.from({ length: QUEUE_SHARES }, () => []);
-  #waiting = 0;
-  #next = 0;
+  readonly #queue = new FairQueue<Waiter>(LIMITS.signingQueue, ({ refuse }) => refuse());
+  /** Signatures of each share of names that time has not brought back. */
+  readonly #taken = new Portions<number>();
+  readonly #mayGo = (name: number): boolean => this.#hasRoom(name);
   #left: number = LIMITS.signaturesPerSecond;
   #filledAt: number;
+  /** What was left was too little for those who wait: until it is enough, they go before everyone else. */
+  #isShort = false;
 
   constructor(clock: Clock, timers: Timers) {
     this.#clock = clock;
@@ -34,40 +44,38 @@ export class SigningBudget {
     this.#filledAt = clock();
   }
 
-  /** Whether a question may be answered now. False while others wait: they go first. */
-  get isOpen(): boolean {
+  /** Whether a question of this share of names may be answered now. False while others of it wait: they go first. */
+  isOpen(name: number): boolean {
     this.#fill();
-    return this.#left >= 1 && this.#waiting === 0;
+    return !this.#isShort && this.#hasRoom(name) && !this.#queue.holds(name);
   }
 
   /** Takes the cost of one reply. The budget can go below zero by the few signatures of that reply. */
-  spend(signatures: number): void {
+  spend(signatures: number, name: number): void {
     this.#left -= signatures;
+    this.#taken.add(name, signatures);
   }
 
   /**
-   * Runs `answer` when the budget allows, or `refuse` when a question of a shorter share takes the slot. `share`: 0 to
-   * QUEUE_SHARES - 1. Returns null when the queue is full and this share is the longest.
+   * Runs `answer` when the budget allows, or `refuse` when a question of lighter shares takes the slot.
+   * Returns null when the queue is full and no question in it is of heavier shares.
    */
-  wait<T>(answer: () => T | Promise<T>, refuse: () => T, share: number): Promise<T> | null {
-    const own = this.#shares[share]!;
-    if (this.#waiting >= LIMITS.signingQueue) {
-      const longest = this.#longest();
-      if (longest.length <= own.length + 1) return null;
-      longest.pop()!.refuse();
-      this.#waiting--;
-    }
+  wait<T>(
+    answer: () => T | Promise<T>,
+    refuse: () => T,
+    { source, name }: QuestionShares,
+  ): Promise<T> | null {
+    if (!this.#queue.makeRoom(source, name)) return null;
     const { promise, resolve } = Promise.withResolvers<T>();
-    own.push({ run: () => resolve(answer()), refuse: () => resolve(refuse()) });
-    this.#waiting++;
-    if (this.#waiting === 1) this.#sleep();
+    const waiter = { run: () => resolve(answer()), refuse: () => resolve(refuse()) };
+    this.#queue.push(waiter, source, name);
+    if (this.#left < 1) this.#isShort = true;
+    if (this.#queue.length === 1) this.#sleep();
     return promise;
   }
 
-  #longest(): Waiter[] {
-    let longest = this.#shares[0]!;
-    for (const share of this.#shares) if (share.length > longest.length) longest = share;
-    return longest;
+  #hasRoom(name: number): boolean {
+    return this.#left >= 1 && this.#taken.of(name) + 1 <= this.#left;
   }
 
   #sleep(): void {
@@ -77,26 +85,24 @@ export class SigningBudget {
 
   #release(): void {
     this.#fill();
-    while (this.#left >= 1 && this.#waiting > 0) this.#shift().run();
-    if (this.#waiting > 0) this.#sleep();
-  }
-
-  /** The oldest question of the next share that has one. At least one question must wait. */
-  #shift(): Waiter {
     for (;;) {
-      const waiter = this.#shares[this.#next]!.shift();
-      this.#next = (this.#next + 1) % QUEUE_SHARES;
-      if (waiter === undefined) continue;
-      this.#waiting--;
-      return waiter;
+      const waiter = this.#queue.next(this.#mayGo);
+      if (waiter === undefined) break;
+      waiter.run();
     }
+    this.#isShort = this.#queue.length > 0 && this.#left < 1;
+    if (this.#queue.length > 0) this.#sleep();
   }
 
   /** A clock that was set back adds nothing; one that was set forward fills the bucket at most. */
   #fill(): void {
     const now = this.#clock();
     const earned = (Math.max(0, now - this.#filledAt) * LIMITS.signaturesPerSecond) / 1000;
-    this.#left = Math.min(LIMITS.signaturesPerSecond, this.#left + earned);
     this.#filledAt = now;
+    const missing = LIMITS.signaturesPerSecond - this.#left;
+    if (missing <= 0 || earned === 0) return;
+    const stillMissing = Math.max(0, missing - earned);
+    this.#taken.keep(stillMissing / missing);
+    this.#left = LIMITS.signaturesPerSecond - stillMissing;
   }
 }

@@ -3,7 +3,7 @@ import type { Transport } from '../../base/network/transport.ts';
 /** Number of shares in which questions wait for a signature, or ask for data of providers. One source uses one share. */
 export const QUEUE_SHARES = 64;
 
-/** Answers queries. It knows the transport and never the peer's address. Neither method throws or rejects. */
+/** Answers queries. It knows the transport and never the peer's address. No method throws or rejects. */
 export interface PacketHandler {
   /** Copies the cached reply to `request[0..length)` into `out`. @returns its octets; 0: not cached, call `slow` */
   hot(request: Uint8Array, length: number, transport: Transport, out: Buffer): number;
@@ -19,6 +19,11 @@ export interface PacketHandler {
     proven: boolean,
     share?: number,
   ): Uint8Array | null | Promise<Uint8Array | null>;
+  /**
+   * Whose the name asked in `request[0..length)` is, for a queue in which names have equal rights: 0 to NAME_SHARES - 1. It depends on what the answer
+   * shows to whoever asks, and so tells nothing else (`query/name-shares.ts`). A microsecond or two: ask only where questions wait.
+   */
+  nameShare(request: Uint8Array, length: number): number;
 }
 
 /** Who asks what is answered now: twice its share, plus 1 where its address may be forged. Set before services are called. */

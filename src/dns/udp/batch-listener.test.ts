@@ -62,6 +62,7 @@ function digester(): PacketHandler {
       const reply = digest(request, request.length);
       return request.length % 3 === 1 ? reply : Promise.resolve(reply);
     },
+    nameShare: () => 0,
   };
 }
 

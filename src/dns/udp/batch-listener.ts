@@ -137,16 +137,18 @@ class UdpBatches {
     if (octets > 0) return this.#finisher.finish(request, length, peer.ip, reply, octets, 0);
     const screened = this.#finisher.screen(request, length, peer.ip, reply);
     if (screened >= 0) return screened;
-    if (!this.#misses.hasRoom(length)) return 0;
+    const source = queueShare(peer.ip);
+    const name = this.#misses.nameShare(request, length);
+    if (!this.#misses.makeRoom(length, source, name)) return 0;
     const query = Buffer.allocUnsafe(length);
     request.copy(query, 0, 0, length);
-    this.#misses.push({ query, peer: peer.copy(), askedAt: this.#options.clock() });
+    this.#misses.push({ query, peer: peer.copy(), askedAt: this.#options.clock(), source, name });
     return 0;
   }
 
   /** Checks the rate again: other queries of this source may have been answered since. */
   #answerMiss(miss: Miss<SocketAddress>): void {
-    const { query, peer } = miss;
+    const { query, peer, source } = miss;
     const { reply } = this.#slots[this.#ready]!;
     const screened = this.#finisher.screen(query, query.length, peer.ip, reply);
     if (screened >= 0) {
@@ -157,7 +159,7 @@ class UdpBatches {
       this.#options.observe.missDropped();
       return;
     }
-    const answer = this.#options.handler.slow(query, 'udp', screened === PROVEN, queueShare(peer.ip));
+    const answer = this.#options.handler.slow(query, 'udp', screened === PROVEN, source);
     if (!(answer instanceof Promise)) {
       this.#keep(this.#take(miss, answer, reply), peer);
       return;

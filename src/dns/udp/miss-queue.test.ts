@@ -2,11 +2,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeGate, setting } from '../../../test/support/dns/fakes.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { MISSES_PER_TICK, type Miss, MissQueue } from './replies.ts';
+import { CROWDED, MISSES_PER_TICK, type Miss, MissQueue } from './replies.ts';
 
 /** A queue whose ticks the test runs. */
 function scene(answer: (miss: Miss<number>) => void = () => {}, inFlight = 10) {
-  const options = { ...setting(), inFlight };
+  /** The share of names of what is offered next: an octet of the query, which the handler reads. */
+  const nameNow = { share: 0 };
+  const base = setting();
+  const handler = { ...base.handler, nameShare: (query: Uint8Array) => query[0]! };
+  const options = { ...base, handler, inFlight };
   const answered: number[] = [];
   const ticks: (() => void)[] = [];
   const ended = { ticks: 0 };
@@ -18,12 +22,14 @@ function scene(answer: (miss: Miss<number>) => void = () => {}, inFlight = 10) {
     tickEnded: () => void ended.ticks++,
     defer: (turn) => void ticks.push(turn),
   });
-  const offer = (peer: number, octets = 40): boolean => {
-    if (!queue.hasRoom(octets)) return false;
-    queue.push({ query: new Uint8Array(octets), peer, askedAt: 0 });
+  const offer = (peer: number, octets = 40, source = 0): boolean => {
+    const query = new Uint8Array(octets).fill(nameNow.share);
+    const name = queue.nameShare(query, octets);
+    if (!queue.makeRoom(octets, source, name)) return false;
+    queue.push({ query, peer, askedAt: 0, source, name });
     return true;
   };
-  return { options, queue, answered, ticks, ended, offer };
+  return { options, queue, answered, ticks, ended, offer, nameNow };
 }
 
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
@@ -63,6 +69,49 @@ test('the octets of waiting misses: the limit, and one more', () => {
   assert.equal(options.observe.count('miss dropped'), 1);
   ticks.shift()!();
   assert.equal(offer(fit, long), true, 'what was answered is not counted');
+});
+
+test('one name from many sources, as many as the queue holds: another name has room, and is answered in the next tick', () => {
+  const { offer, ticks, answered, options, nameNow } = scene();
+  nameNow.share = 1;
+  for (const peer of upTo(LIMITS.udpMisses)) assert.equal(offer(peer, 40, peer % 64), true);
+  assert.equal(offer(-1, 40, 5), false, 'the queue is full for the name that filled it');
+  nameNow.share = 2;
+  assert.equal(offer(-2, 40, 5), true, 'not for another one');
+  assert.equal(options.observe.count('miss dropped'), 2, 'the newest of the flood gave way');
+  ticks.shift()!();
+  assert.ok(answered.includes(-2));
+});
+
+test('one source with many names: another source has room, and is answered in the next tick', () => {
+  const { offer, ticks, answered, nameNow } = scene();
+  for (const peer of upTo(LIMITS.udpMisses)) {
+    nameNow.share = peer % 256;
+    assert.equal(offer(peer, 40, 1), true);
+  }
+  assert.equal(offer(-2, 40, 2), true);
+  ticks.shift()!();
+  assert.ok(answered.includes(-2));
+});
+
+test('a few long queries are as heavy as many short ones: they give way', () => {
+  const { offer, options, nameNow } = scene();
+  for (const peer of upTo(CROWDED)) offer(peer);
+  nameNow.share = 1;
+  const long = 65_536;
+  const fit = (LIMITS.udpMissOctets - CROWDED * 1024) / long;
+  for (const peer of upTo(fit)) assert.equal(offer(peer, long, 1), true);
+  nameNow.share = 2;
+  for (const peer of upTo(64)) assert.equal(offer(peer, 40, 2), true);
+  assert.equal(options.observe.count('miss dropped'), 1);
+});
+
+test('whose a name is is not asked while few wait', () => {
+  const { offer, nameNow, options, queue } = scene();
+  options.handler.nameShare = () => assert.fail('asked');
+  nameNow.share = 9;
+  for (const peer of upTo(CROWDED)) offer(peer);
+  assert.throws(() => queue.nameShare(new Uint8Array(40), 40), /asked/);
 });
 
 test('a fault costs one miss', () => {

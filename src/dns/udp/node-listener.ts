@@ -117,13 +117,19 @@ class UdpReplies {
       return;
     }
     const screened = this.#finisher.screen(query, length, peer.address, this.#out);
-    if (screened >= 0) this.#send(screened, peer);
-    else if (this.#misses.hasRoom(length)) this.#misses.push({ query, peer, askedAt: clock() });
+    if (screened >= 0) {
+      this.#send(screened, peer);
+      return;
+    }
+    const source = queueShare(peer.address);
+    const name = this.#misses.nameShare(query, length);
+    if (this.#misses.makeRoom(length, source, name))
+      this.#misses.push({ query, peer, askedAt: clock(), source, name });
   }
 
   /** Checks the rate again: other queries of this source may have been answered since. */
   #answerMiss(miss: Miss<RemoteInfo>): void {
-    const { query, peer } = miss;
+    const { query, peer, source } = miss;
     const { handler, observe } = this.#options;
     const screened = this.#finisher.screen(query, query.length, peer.address, this.#out);
     if (screened >= 0) {
@@ -134,7 +140,7 @@ class UdpReplies {
       observe.missDropped();
       return;
     }
-    const reply = handler.slow(query, 'udp', screened === PROVEN, queueShare(peer.address));
+    const reply = handler.slow(query, 'udp', screened === PROVEN, source);
     if (reply instanceof Promise) this.#misses.wait(reply, (late) => this.#sendSlow(miss, late));
     else this.#sendSlow(miss, reply);
   }

@@ -1,5 +1,6 @@
 /** What both UDP listeners do with a query: rate limit, EDNS options, counts, and the queue of those that the packet cache cannot answer. */
 
+import { FairQueue } from '../../base/lifecycle/fair-queue.ts';
 import { realTimers } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { PeerAddress } from '../../base/network/address.ts';
@@ -147,6 +148,9 @@ export interface Miss<P> {
   readonly peer: P;
   /** Milliseconds since the epoch. */
   readonly askedAt: number;
+  /** Its share of sources (`queueShare`), and of names (`MissQueue.nameShare`). */
+  readonly source: number;
+  readonly name: number;
 }
 
 interface MissWork<P> {
@@ -158,22 +162,26 @@ interface MissWork<P> {
   readonly defer?: (tick: () => void) => void;
 }
 
-type Settings = Pick<UdpOptions, 'inFlight' | 'onFault'> & Pick<UdpOptions, 'observe'>;
+type Settings = Pick<UdpOptions, 'handler' | 'inFlight' | 'observe' | 'onFault'>;
+
+/** From so many waiting misses on, four ticks, names have lines of their own. Below, a miss waits less than it costs to say whose it is. */
+export const CROWDED = 4 * MISSES_PER_TICK;
+/** What a miss takes of the queue: one place, and more if it is longer. All places together are `udpMissOctets`. */
+const PLACE_OCTETS = LIMITS.udpMissOctets / LIMITS.udpMisses;
+/** The share of names of all misses while the queue is short. */
+const ANY_NAME = 0;
 
 /**
- * Misses and pending answers of services, oldest first, some for each tick: the socket is read between ticks. A full queue drops new misses. Full, it holds about 20 ms of work (200 ms
- * of signatures), which clients still wait for. Newest first would starve old queries and answer retries first.
+ * Misses and pending answers of services, some for each tick: the socket is read between ticks. Sources take turns, and so do names when many wait, the oldest of each first.
+ * In a full queue the heaviest give way to the others, and else new misses are dropped. Full, it holds about 20 ms of work (200 ms of signatures), which clients still wait for.
+ * Newest first would starve old queries and answer retries first.
  */
 export class MissQueue<P> {
   readonly #settings: Settings;
   readonly #work: MissWork<P>;
   readonly #defer: (tick: () => void) => void;
   readonly #inFlightMax: number;
-  /** A ring of fixed length. */
-  readonly #ring: (Miss<P> | null)[] = new Array(LIMITS.udpMisses).fill(null);
-  #first = 0;
-  #length = 0;
-  #octets = 0;
+  readonly #queue: FairQueue<Miss<P>>;
   #inFlight = 0;
   #scheduled = false;
   #finished: (() => void) | null = null;
@@ -183,20 +191,24 @@ export class MissQueue<P> {
     this.#work = work;
     this.#defer = work.defer ?? setImmediate;
     this.#inFlightMax = settings.inFlight ?? IN_FLIGHT;
+    this.#queue = new FairQueue(LIMITS.udpMisses, () => settings.observe.missDropped());
   }
 
-  /** Whether a miss of so many octets fits. If not, it counts as dropped. */
-  hasRoom(octets: number): boolean {
-    const room = this.#length < LIMITS.udpMisses && this.#octets + octets <= LIMITS.udpMissOctets;
-    if (!room) this.#settings.observe.missDropped();
-    return room;
+  /** The share of the name of a query. */
+  nameShare(query: Uint8Array, length: number): number {
+    return this.#queue.length < CROWDED ? ANY_NAME : this.#settings.handler.nameShare(query, length);
   }
 
-  /** Call `hasRoom` first. */
+  /** Whether a miss of so many octets fits, where heavier ones may have given way. What gives way or does not fit counts as dropped. */
+  makeRoom(octets: number, source: number, name: number): boolean {
+    const hasRoom = this.#queue.makeRoom(source, name, placesOf(octets));
+    if (!hasRoom) this.#settings.observe.missDropped();
+    return hasRoom;
+  }
+
+  /** Call `makeRoom` first. */
   push(miss: Miss<P>): void {
-    this.#ring[(this.#first + this.#length) % LIMITS.udpMisses] = miss;
-    this.#length++;
-    this.#octets += miss.query.length;
+    this.#queue.push(miss, miss.source, miss.name, placesOf(miss.query.length));
     this.#schedule();
   }
 
@@ -235,7 +247,7 @@ export class MissQueue<P> {
   }
 
   #settle(): void {
-    if (this.#length === 0 && this.#inFlight === 0) this.#finished?.();
+    if (this.#queue.length === 0 && this.#inFlight === 0) this.#finished?.();
   }
 
   #schedule(): void {
@@ -247,8 +259,9 @@ export class MissQueue<P> {
   #tick(): void {
     this.#scheduled = false;
     const { answer, tickEnded } = this.#work;
-    for (let left = Math.min(MISSES_PER_TICK, this.#length); left > 0; left--) {
-      const miss = this.#shift();
+    for (let left = Math.min(MISSES_PER_TICK, this.#queue.length); left > 0; left--) {
+      const miss = this.#queue.next();
+      if (miss === undefined) break;
       try {
         answer(miss);
       } catch (fault) {
@@ -256,16 +269,11 @@ export class MissQueue<P> {
       }
     }
     tickEnded?.();
-    if (this.#length > 0) this.#schedule();
+    if (this.#queue.length > 0) this.#schedule();
     else this.#settle();
   }
+}
 
-  #shift(): Miss<P> {
-    const miss = this.#ring[this.#first]!;
-    this.#ring[this.#first] = null;
-    this.#first = (this.#first + 1) % LIMITS.udpMisses;
-    this.#length--;
-    this.#octets -= miss.query.length;
-    return miss;
-  }
+function placesOf(octets: number): number {
+  return Math.max(1, Math.ceil(octets / PLACE_OCTETS));
 }

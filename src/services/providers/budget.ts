@@ -1,5 +1,6 @@
 /** Budgets of calls to providers, and how those who ask share what is bounded: who has most leaves room for the others. */
 
+import { Portions } from '../../base/lifecycle/portions.ts';
 import type { RateLimit } from './source.ts';
 
 /** Whose question it is. No answer depends on it, only whether there is room for the question now. */
@@ -36,49 +37,27 @@ function groupsOf(asker: Asker): readonly (readonly [name: string, times: number
  * for another. Addresses that may be forged leave a quarter to proven ones, however many they are, and a node leaves a fifth to others.
  */
 export class Shares {
-  readonly #taken = new Map<string, number>();
-  /** Each number of the map counts so many times: what time gives back is one multiplication for all. */
-  #scale = 1;
+  readonly #taken = new Portions<string>();
 
   /** @param left of all that there is */
   hasRoom(asker: Asker, left: number): boolean {
     if (left < 1) return false;
-    return groupsOf(asker).every(([name, times]) => this.#of(name) + 1 <= times * left);
+    return groupsOf(asker).every(([name, times]) => this.#taken.of(name) + 1 <= times * left);
   }
 
   take(asker: Asker): void {
-    for (const [name] of groupsOf(asker)) this.#set(name, this.#of(name) + 1);
+    for (const [name] of groupsOf(asker)) this.#taken.add(name, 1);
   }
 
   giveBack(asker: Asker): void {
-    for (const [name] of groupsOf(asker)) this.#set(name, this.#of(name) - 1);
+    for (const [name] of groupsOf(asker)) this.#taken.add(name, -1);
   }
 
-  /** Everyone keeps this part of what it has, 0 to 1: who has most gets most back, until all who want as much have the same. */
+  /** Everyone keeps this part of what it has (`Portions`). */
   keep(part: number): void {
-    this.#scale *= part;
-    if (part === 0) this.#taken.clear();
-    if (this.#taken.size === 0) this.#scale = 1;
-    if (this.#scale > SCALE_MIN) return;
-    const kept = [...this.#taken.keys()].map((name) => [name, this.#of(name)] as const);
-    this.#scale = 1;
-    for (const [name, amount] of kept) this.#set(name, amount);
-  }
-
-  #of(name: string): number {
-    return (this.#taken.get(name) ?? 0) * this.#scale;
-  }
-
-  #set(name: string, amount: number): void {
-    if (amount < AMOUNT_MIN) this.#taken.delete(name);
-    else this.#taken.set(name, amount / this.#scale);
+    this.#taken.keep(part);
   }
 }
-
-/** Below it the numbers of the map are written anew, and those who have nothing are forgotten. */
-const SCALE_MIN = 1e-3;
-/** Less than this is nothing. */
-const AMOUNT_MIN = 1e-3;
 
 /** Plain data, for the snapshot. */
 export interface BudgetState {

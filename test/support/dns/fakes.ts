@@ -170,6 +170,7 @@ export function fakeHandler(): FakeHandler {
       const kind = Object.keys(table).find((prefix) => label.startsWith(prefix));
       return kind === undefined ? echo(request) : table[kind]!(request);
     },
+    nameShare: () => 0,
   };
   return handler;
 }

@@ -25,6 +25,7 @@ if (parentPort !== null) {
           return reply.length;
         },
         slow: () => null,
+        nameShare: () => 0,
       },
     },
     loadUdpAddon()!,
