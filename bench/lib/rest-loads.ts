@@ -16,12 +16,22 @@ export interface RestLoad {
   run(customer: Account, ids: readonly string[]): Promise<number>;
 }
 
-/** @param options seconds of each load of single records, and bulk requests of 500 records in one load */
-export function restLoads({ seconds, bulks }: { seconds: number; bulks: number }): readonly RestLoad[] {
+interface LoadOptions {
+  /** Of each load of single records. */
+  readonly seconds: number;
+  /** Bulk requests of 500 records in one load. */
+  readonly bulks: number;
+  /** Of the records. */
+  readonly namespace?: string;
+  /** Requests a second; without it as many as there can be. */
+  readonly rate?: number;
+}
+
+export function restLoads({ seconds, bulks, namespace = 'bench', rate }: LoadOptions): readonly RestLoad[] {
   const single =
     (method: 'POST' | 'PATCH' | 'GET', path: (ids: readonly string[]) => string, body: () => unknown) =>
     (customer: Account, ids: readonly string[]): Promise<number> =>
-      singles(customer, seconds, method, () => ({ path: path(ids), body: body() }));
+      singles(customer, { seconds, rate }, method, () => ({ path: path(ids), body: body() }));
   const known = (ids: readonly string[]): string => `/records/${ids[made++ % ids.length]!}`;
   return [
     {
@@ -29,7 +39,7 @@ export function restLoads({ seconds, bulks }: { seconds: number; bulks: number }
       run: single(
         'POST',
         () => '/records',
-        () => ({ record: { key: `s${made++}.bench.v1`, data } }),
+        () => ({ record: { key: `s${made++}.${namespace}.v1`, data } }),
       ),
     },
     { name: 'PATCH', run: single('PATCH', known, () => ({ record: { data } })) },
@@ -50,7 +60,7 @@ export async function makeRecords(customer: Account): Promise<readonly string[]>
 
 async function singles(
   customer: Account,
-  seconds: number,
+  { seconds, rate }: { seconds: number; rate: number | undefined },
   method: 'POST' | 'PATCH' | 'GET',
   next: () => { path: string; body: unknown },
 ): Promise<number> {
@@ -58,6 +68,7 @@ async function singles(
     url: customer.base,
     connections: CONNECTIONS,
     duration: seconds,
+    ...(rate === undefined ? {} : { overallRate: rate }),
     requests: [
       {
         method,
