@@ -73,6 +73,8 @@ export interface Bus {
   /** Names of the stored parts, in any order. Nodes may not ask. */
   chunkNames(): Promise<readonly string[]>;
   state(): BusState;
+  /** What the broker's first answer on this connection took, milliseconds; 0 without a connection. */
+  roundTrip(): number;
   /** Called after each change of the state. @returns ends it */
   onState(listener: (state: BusState) => void): () => void;
   /** Resolves when nothing is called any more. */

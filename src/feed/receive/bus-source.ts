@@ -11,7 +11,13 @@ import type { ChangeSource, LogBounds } from '../ports/change-source.ts';
 import { type FeedRefusal, FeedRefusedError } from '../ports/refusal.ts';
 import { createControlClient } from './control-client.ts';
 import { createLiveChanges } from './live-changes.ts';
-import { createRepair, createStreamReader, type StreamReader, type StreamReads } from './repair.ts';
+import {
+  createReadAhead,
+  createRepair,
+  createStreamReader,
+  type StreamReader,
+  type StreamReads,
+} from './repair.ts';
 
 interface BusSourceOptions {
   /** Not closed by the source. */
@@ -44,7 +50,9 @@ export function openBusSource(options: BusSourceOptions): BusSource {
   const { bus, verifier, keys, clock, timers = realTimers, onRefused, onRepair } = options;
   const listeners = new Set<(seq: number) => void>();
   const live = createLiveChanges();
-  const readerOf = (reads: StreamReads): StreamReader => createStreamReader({ bus: reads, verifier, keys });
+  const ahead = createReadAhead();
+  const readerOf = (reads: StreamReads): StreamReader =>
+    createStreamReader({ bus: reads, verifier, keys, ahead, placeAfter: live.placeAfter });
   const stream = readerOf(bus);
   /** The newest proof of where the log ends. */
   let known: FeedHead | null = null;
@@ -56,7 +64,6 @@ export function openBusSource(options: BusSourceOptions): BusSource {
   let checked: string | null = null;
   let wakeHole = (): void => {};
   let isClosed = false;
-  let connections = 0;
 
   function heard(head: FeedHead): void {
     heardAt = clock();
@@ -159,10 +166,9 @@ export function openBusSource(options: BusSourceOptions): BusSource {
 
   const repair = createRepair({
     bus,
-    connection: () => connections,
+    roundTrip: () => bus.roundTrip(),
     readerOf,
     refused,
-    clock,
     timers,
     async askControl(epoch, seq, limit) {
       reach();
@@ -195,7 +201,6 @@ export function openBusSource(options: BusSourceOptions): BusSource {
     bus.onState((state) => {
       wakeHole();
       if (state !== 'connected') return;
-      connections++;
       announce(known?.head ?? 0);
     }),
   ];

@@ -94,3 +94,19 @@ it('items of datasets that wait for their reader are bounded, in order and behin
   receive(behind, 2, 300);
   assert.equal(itemsOf(behind.take(EPOCH, 1, 1_000)), 20_000);
 });
+
+it('knows the place in the stream after the last batch in order, and none behind a hole or of another log', () => {
+  const live = createLiveChanges();
+  live.take(EPOCH, 0, 10);
+  const receiveAt = (streamSeq: number, from: number): unknown =>
+    live.receive(batchOf({ streamSeq }, from), () => revocations(from, from));
+  receiveAt(7, 1);
+  assert.equal(live.placeAfter(EPOCH, 1), 8);
+  receiveAt(9, 3);
+  assert.equal(live.placeAfter(EPOCH, 3), null);
+  assert.equal(live.placeAfter('another', 1), null);
+  // The stream cannot be written: the batch has no place.
+  receiveAt(0, 2);
+  assert.equal(live.placeAfter(EPOCH, 2), null);
+  assert.equal(live.placeAfter(EPOCH, 3), 10, 'the hole is closed');
+});

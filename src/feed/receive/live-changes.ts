@@ -14,6 +14,8 @@ interface LiveChanges {
   receive(batch: SignedBatch, read: (batch: SignedBatch) => Change[]): FeedRefusal | null;
   /** The changes that follow `seq` without a gap, at most `limit`. Forgets those up to `seq`. */
   take(epoch: string, seq: number, limit: number): readonly Change[];
+  /** Place in the stream of the batch after `seq`; null unless `seq` is the end of the last batch that was in order. */
+  placeAfter(epoch: string, seq: number): number | null;
 }
 
 interface Held {
@@ -41,6 +43,8 @@ function weightOf(changes: readonly Change[]): number {
 
 export function createLiveChanges(): LiveChanges {
   let state: ChainState | null = null;
+  /** The last batch that was in order, and has a place. */
+  let placed: SignedBatch | null = null;
   /** Ends with `state.seq`. */
   let ready: Change[] = [];
   let readyWeight = 0;
@@ -71,6 +75,7 @@ export function createLiveChanges(): LiveChanges {
       readyWeight += weight;
     }
     if (decision.do !== 'hole') state = advanceChain(current, batch);
+    if (decision.do === 'apply' && batch.streamSeq > 0) placed = batch;
     return null;
   }
 
@@ -132,5 +137,6 @@ export function createLiveChanges(): LiveChanges {
       }
       return ready.slice(0, limit);
     },
+    placeAfter: (epoch, seq) => (placed?.epoch === epoch && placed.to === seq ? placed.streamSeq + 1 : null),
   };
 }

@@ -22,16 +22,24 @@ interface Listener {
   subscription: Subscription | null;
 }
 
+/** A connection that is in use. */
+interface Open {
+  readonly connection: NatsConnection;
+  readonly streams: NatsStreams;
+  /** Milliseconds. */
+  readonly roundTrip: number;
+}
+
 /** Returns at once and connects in the background: a node serves while its broker is away. */
 export function openNatsBus(options: NatsBusOptions): Bus {
   const listeners = new Set<Listener>();
   const stateListeners = new Set<(state: BusState) => void>();
-  let current: { readonly connection: NatsConnection; readonly streams: NatsStreams } | null = null;
+  let current: Open | null = null;
   /** A connection that listeners are attached to, although its streams are not open yet. */
   let opening: NatsConnection | null = null;
   let isClosed = false;
 
-  function enter(next: typeof current): void {
+  function enter(next: Open | null): void {
     const changed = (next === null) !== (current === null);
     current = next;
     if (!changed || isClosed) return;
@@ -45,8 +53,9 @@ export function openNatsBus(options: NatsBusOptions): Bus {
         for (const listener of listeners) listener.subscription = listener.attach(connection);
         const streams = await openStreams(connection, options.streams);
         // The broker has the subscriptions before anybody hears that the bus is connected.
+        const askedAt = realTimers.elapsed();
         await connection.flush();
-        enter({ connection, streams });
+        enter({ connection, streams, roundTrip: realTimers.elapsed() - askedAt });
       } finally {
         opening = null;
       }
@@ -65,13 +74,13 @@ export function openNatsBus(options: NatsBusOptions): Bus {
     };
   }
 
-  function connected(): NonNullable<typeof current> {
+  function connected(): Open {
     if (isClosed) throw new BusError('closed');
     if (current === null) throw new BusError('disconnected');
     return current;
   }
 
-  async function call<T>(run: (open: NonNullable<typeof current>) => Promise<T>): Promise<T> {
+  async function call<T>(run: (open: Open) => Promise<T>): Promise<T> {
     const open = connected();
     try {
       return await run(open);
@@ -126,6 +135,7 @@ export function openNatsBus(options: NatsBusOptions): Bus {
     deleteChunk: (name) => call(({ streams }) => streams.deleteChunk(name)),
     chunkNames: () => call(({ streams }) => streams.chunkNames()),
     state: () => (current === null ? 'disconnected' : 'connected'),
+    roundTrip: () => current?.roundTrip ?? 0,
     onState(listener) {
       stateListeners.add(listener);
       return () => stateListeners.delete(listener);
@@ -169,8 +179,8 @@ interface ConnectionEvents {
   readonly onError: (error: unknown) => void;
 }
 
-/** A node is connected again at most two seconds after its broker is back. */
-const BACKOFF: Backoff = { firstMs: 100, capMs: 2_000 };
+/** An attempt that began just before a line is up again ends two seconds later; the next one begins within one more. */
+const BACKOFF: Backoff = { firstMs: 100, capMs: 1_000 };
 const CONNECT_MS = 2_000;
 /** After a connection that lasted `LASTING_MS`: changes wait for the next one. A broker that closes each connection makes no busy loop. */
 const AGAIN_MS = 10;

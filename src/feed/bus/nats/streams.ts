@@ -37,8 +37,9 @@ const HOUR_NS = 3_600_000_000_000;
 /** After this time nodes read a snapshot, and the keys are gone too. */
 const FEED_HOURS = 2;
 const MESSAGE_OCTETS = 1_048_576;
-/** Reads that are under way at once: a message each, so at most 16 MB. */
-const READS = 16;
+/** Reads that are under way at once, a message each: as many as have about a megabyte, by the longest of the last ones. */
+const READS_LEAST = 16;
+const READS_OCTETS = 1_048_576;
 const chunkSubjects = `${SUBJECTS.chunks}.>`;
 
 /**
@@ -58,6 +59,9 @@ export async function openStreams(
   ready().catch(() => {});
   const isConflict = (error: unknown): boolean =>
     error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamWrongLastSequence;
+
+  /** Octets of the longest message of the last reads. */
+  let longest = MESSAGE_OCTETS;
 
   async function get(query: Parameters<typeof manager.direct.getMessage>[1]): Promise<StreamMessage | null> {
     await ready();
@@ -80,17 +84,27 @@ export async function openStreams(
       }
     },
     async readFrom(seq, limit) {
-      const first = await get({ seq, next_by_subj: SUBJECTS.log });
-      if (first === null) return [];
-      const messages = [first];
+      const messages: StreamMessage[] = [];
+      let next = seq;
       while (messages.length < limit) {
-        const next = first.seq + messages.length;
-        const count = Math.min(READS, limit - messages.length);
-        const reads = Array.from({ length: count }, (_, i) => get({ seq: next + i }));
+        const isFirst = messages.length === 0;
+        const count = Math.min(
+          Math.max(READS_LEAST, Math.floor(READS_OCTETS / longest)),
+          limit - messages.length,
+        );
+        // The first one with those that probably follow it: each round trip to a distant broker takes a tenth of a second.
+        const reads = Array.from({ length: count }, (_, i) =>
+          get(isFirst && i === 0 ? { seq, next_by_subj: SUBJECTS.log } : { seq: next + i }),
+        );
         const found = await Promise.all(reads);
-        const end = found.indexOf(null);
-        messages.push(...found.slice(0, end < 0 ? count : end).filter((message) => message !== null));
-        if (end >= 0) break;
+        const gap = found.findIndex((message, i) => message?.seq !== next + i);
+        const rest = gap < 0 ? found : found.slice(0, isFirst && gap === 0 ? 1 : gap);
+        const read = rest.filter((message) => message !== null);
+        longest = Math.max(1, ...read.map(({ data }) => data.length));
+        messages.push(...read);
+        // Those before the first one were removed: what follows it is asked for now.
+        if (gap >= 0 && !(isFirst && gap === 0 && read.length > 0)) break;
+        next = messages.at(-1)!.seq + 1;
       }
       return messages;
     },

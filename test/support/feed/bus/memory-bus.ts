@@ -222,6 +222,7 @@ export function createMemoryBroker(
       chunkNames: () =>
         streamCall(() => [...chunks.keys()].map((subject) => subject.slice(`${SUBJECTS.chunks}.`.length))),
       state: () => (isConnected(end) ? 'connected' : 'disconnected'),
+      roundTrip: () => 0,
       onState(listener) {
         end.states.add(listener);
         return () => end.states.delete(listener);
