@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { isIP } from 'node:net';
+import { BlockList, isIP } from 'node:net';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { fixtureCases, toHex } from '../../../test/support/protocol/dns/fixtures.ts';
@@ -171,6 +171,41 @@ test('a set holds its networks to the bit, and IPv4 when it is mapped', () => {
     '10.0.0',
   ])
     assert.equal(has(text), false, text);
+});
+
+test('property: a set says of the addresses of its family what a BlockList of Node says, as text and as octets', () => {
+  const bits = fc.nat(128);
+  for (const [family, octets, max] of [
+    ['ipv4', 4, 32],
+    ['ipv6', 16, 128],
+  ] as const) {
+    const address = fc.array(fc.constantFrom(0, 0, 1, 0x80, 0xff), { minLength: octets, maxLength: octets });
+    fc.assert(
+      fc.property(address, bits, address, (network, length, asked) => {
+        const prefix = length % (max + 1);
+        const own = Uint8Array.from(asked);
+        const blocks = new BlockList();
+        blocks.addSubnet(formatAddress(Uint8Array.from(network)), prefix, family);
+        const expected = blocks.check(formatAddress(own), family);
+        const has = addressSet([`${formatAddress(Uint8Array.from(network))}/${prefix}`]);
+        assert.deepEqual([has(formatAddress(own)), has(own)], [expected, expected]);
+      }),
+      { numRuns: 500 },
+    );
+  }
+});
+
+test('an IPv6 network holds no IPv4 address, mapped or not; a mapped network is one of IPv4', () => {
+  const all = addressSet(['::/0', '0.0.0.0/32']);
+  assert.deepEqual(['::1', '10.0.0.1', '::ffff:10.0.0.1'].map(all), [true, false, false]);
+  const mapped = addressSet(['::ffff:10.0.0.0/104']);
+  assert.deepEqual(['10.1.2.3', '::ffff:10.1.2.3', '11.0.0.0', '::a00:1'].map(mapped), [
+    true,
+    true,
+    false,
+    false,
+  ]);
+  for (const text of ['10.0.0.0/33', 'x', '']) assert.throws(() => addressSet([text]), TypeError);
 });
 
 test('the network of an address', () => {
