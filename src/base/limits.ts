@@ -234,6 +234,8 @@ export const LIMITS = {
   tcpConnectionsPerAddress: 100, // TCP and DoT together, and DoH: of one IPv4 address or IPv6 /64
   tcpConnectionsPer56: 200,
   tcpConnectionsPer48: 400,
+  proxyHeader: 536, // the header of a proxy in UQRP_PROXY_PROTOCOL
+  proxyHeaders: 1024, // connections of a listener of one worker that wait for it; above it the oldest is closed
   tlsHandshakeMs: 3000, // `tlsHandshakeCrowdedMs`: while many connections are open
   tlsHandshakeCrowdedMs: 1000,
   tcpPipeline: 128, // queries in flight on one connection; above it reading pauses

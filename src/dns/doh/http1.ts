@@ -28,7 +28,7 @@ const HEADER_OCTETS = 96 * 1024;
 export class Http1Server {
   readonly #server: Server;
   readonly #clock: Clock;
-  readonly #open = new Map<Socket, HttpWork>();
+  readonly #open = new Map<Socket, { readonly work: HttpWork; readonly address: string }>();
   #closing = false;
 
   constructor({ idleMs, requestMs, clock, onExchange }: Http1Options) {
@@ -44,8 +44,11 @@ export class Http1Server {
     this.#server.setTimeout(idleMs);
     const body = { octets: LIMITS.dohBody, ms: requestMs };
     this.#server.on('request', (request, response) => {
-      if (this.#open.get(request.socket)?.begin(request, response) === false) return;
-      onExchange(http1Exchange(request, response, { body, discarded: 0, closing: () => this.#closing }));
+      const open = this.#open.get(request.socket);
+      if (!open?.work.begin(request, response)) return;
+      const { address } = open;
+      const closing = (): boolean => this.#closing;
+      onExchange(http1Exchange(request, response, { body, discarded: 0, address, closing }));
     });
     this.#server.on('clientError', (fault: NodeJS.ErrnoException, socket: Duplex) => {
       if (socket.writable) socket.end(http1ErrorText(fault));
@@ -58,10 +61,10 @@ export class Http1Server {
     this.#server.emit('listening');
   }
 
-  /** Serves a socket. @returns what its place is used for */
-  serve(socket: Socket): Holder {
+  /** Serves a socket. @param address of the client @returns what its place is used for */
+  serve(socket: Socket, address: string): Holder {
     const work = new HttpWork(this.#clock, LIMITS.httpPipeline);
-    this.#open.set(socket, work);
+    this.#open.set(socket, { work, address });
     socket.once('close', () => this.#open.delete(socket));
     this.#server.emit('connection', socket);
     return { since: () => work.since(), giveWay: () => socket.destroy() };
@@ -118,6 +121,8 @@ interface Http1Context {
   readonly body: { readonly octets: number; readonly ms: number };
   /** Announced octets up to which a refused body is read and discarded: a proxy loses a 413 when the connection is reset. 0: none. */
   readonly discarded: number;
+  /** Of the client. */
+  readonly address: string;
   /** The listener is closing: this response is the last of its connection. */
   readonly closing: () => boolean;
 }
@@ -132,7 +137,7 @@ function headersOf({ status, headers, body }: HttpReply): Record<string, string>
 export function http1Exchange(
   request: IncomingMessage,
   response: ServerResponse,
-  { body, discarded, closing }: Http1Context,
+  { body, discarded, address, closing }: Http1Context,
 ): Exchange {
   const { method = '', url = '', headers } = request;
   // The 'close' event reports a broken connection. Without these listeners an error would end the process.
@@ -148,7 +153,7 @@ export function http1Exchange(
       tooLarge: false,
     },
     readBody: (taker) => readBody(request, body, taker),
-    address: () => request.socket.remoteAddress ?? '',
+    address: () => address,
     respond(reply) {
       if (response.destroyed || response.headersSent) return;
       // Node discards a body that nobody began to read.

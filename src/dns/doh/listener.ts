@@ -10,9 +10,9 @@ import type { ConnectionTable } from '../shared/connection-table.ts';
 import { ReplyDecorator } from '../shared/edns.ts';
 import { type ListenOptions, once } from '../shared/listener.ts';
 import {
+  afterClientHello,
   closeFailedHandshakes,
   handshakeLimits,
-  readClientHelloFirst,
   type TlsListener,
   type TlsListenOptions,
   tlsOptions,
@@ -75,18 +75,23 @@ export async function listenDoh(options: DohOptions): Promise<TlsListener> {
     common: commonHeaders(COMMON_HEADERS),
   });
   const server = createServer({ ...tlsOptions(options), ALPNProtocols: ['h2', 'http/1.1'] });
-  readClientHelloFirst(server);
+  const begin = afterClientHello(server);
   closeFailedHandshakes(server);
+  const handshake = handshakeLimits(options);
   const guarded = admitConnections(server, {
     transport: 'doh',
     connectionLimit: new ConnectionLimit(limits, 'doh', options.connections ?? null),
     observe,
     clock,
-    handshake: handshakeLimits(options),
+    handshake,
+    proxies: options.proxies ?? null,
+    headerMs: handshake.ms,
+    begin,
   });
   server.on('secureConnection', (socket: TLSSocket) => {
     if (socket.destroyed) return;
-    guarded.serve(socket, (socket.alpnProtocol === 'h2' ? http2 : http1).serve(socket));
+    const http = socket.alpnProtocol === 'h2' ? http2 : http1;
+    guarded.serve(socket, http.serve(socket, guarded.addressOf(socket)));
   });
 
   const address = await listening(server, options).catch((fault: unknown) => {

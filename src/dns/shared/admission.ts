@@ -4,12 +4,13 @@ import type { Server, Socket } from 'node:net';
 import { createPlaces, type Holder, type SharedPlace } from '../../base/lifecycle/places.ts';
 import { backgroundTimers, realTimers } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { networksOf, readAddress } from '../../base/network/address.ts';
+import { type AddressSet, networksOf, readAddress } from '../../base/network/address.ts';
 import type { Transport } from '../../base/network/transport.ts';
 import type { Clock } from '../../base/time.ts';
 import { u32At } from '../../protocol/dns/octets.ts';
 import { ConnectionTable, createConnectionMemory, type StreamTransport } from './connection-table.ts';
 import type { TransportObserver } from './listener.ts';
+import { AwaitedHeaders } from './proxied-streams.ts';
 import type { HandshakeLimits } from './tls.ts';
 
 interface AdmissionOptions {
@@ -19,16 +20,29 @@ interface AdmissionOptions {
   readonly clock: Clock;
   /** TLS: the time limit of a handshake. */
   readonly handshake: HandshakeLimits | null;
+  /** Peers that must send a PROXY header first; its client is admitted. Null: none. */
+  readonly proxies: AddressSet | null;
+  /** Milliseconds for that header to be whole. */
+  readonly headerMs: number;
+  /** Starts TLS on an admitted connection, or serves it. @param address of the client */
+  readonly begin: (socket: Socket, address: string) => void;
 }
 
 interface Admissions {
   readonly open: ReadonlySet<Socket>;
+  /** The client's address: that of the peer, or of the client that a proxy has named. Empty: the peer is gone. */
+  addressOf(socket: Socket): string;
   /** Who serves a connection says from now on when it last finished a request; before, it gives way before those that are served. */
   serve(socket: Socket, holder: Holder): void;
   /** Closes the server: requests in flight have `graceMs`, then all sockets are destroyed. */
   closeWithin(graceMs: number): Promise<void>;
   /** Stops the handshake timer of a server that never listened. */
   stop(): void;
+}
+
+interface Admitted {
+  readonly place: SharedPlace;
+  readonly address: string;
 }
 
 interface Handshake {
@@ -44,12 +58,13 @@ const UNSERVED = 86_400_000;
 
 /** Admits before the TLS handshake, the costliest step. A full listener evicts, of the heaviest network, the one that finished nothing for longest. */
 export function admitConnections(server: Server, options: AdmissionOptions): Admissions {
-  const { transport, connectionLimit, observe, clock, handshake } = options;
+  const { transport, connectionLimit, observe, clock, handshake, proxies } = options;
   const open = new Set<Socket>();
   const handshakes = new Handshakes();
   // `connectionLimit` knows how many the process may have; here is who of this worker gives way.
   const places = createPlaces({ all: Number.POSITIVE_INFINITY });
-  const placeOf = new Map<string, SharedPlace>();
+  const admitted = new Map<string, Admitted>();
+  const unnamed = new AwaitedHeaders(options.headerMs);
 
   function evict(newcomer: readonly string[]): boolean {
     if (!places.makeRoom(newcomer)) return false;
@@ -68,18 +83,16 @@ export function admitConnections(server: Server, options: AdmissionOptions): Adm
     return true;
   }
 
-  server.on('connection', (socket: Socket) => {
-    // Undefined for a peer that was gone before it was accepted.
-    const address = socket.remoteAddress;
-    const admission = address === undefined ? 'address-full' : connectionLimit.check(address);
-    if (
-      address === undefined ||
-      admission === 'address-full' ||
-      (admission === 'full' && !makeRoom(address))
-    ) {
-      observe.connection(transport, 'refused');
-      socket.on('error', () => socket.destroy());
-      socket.destroy();
+  function refuse(socket: Socket): void {
+    observe.connection(transport, 'refused');
+    socket.on('error', () => socket.destroy());
+    socket.destroy();
+  }
+
+  function admit(socket: Socket, address: string): void {
+    const admission = connectionLimit.check(address);
+    if (admission === 'address-full' || (admission === 'full' && !makeRoom(address))) {
+      refuse(socket);
       return;
     }
     const leave = connectionLimit.enter(address);
@@ -88,8 +101,8 @@ export function admitConnections(server: Server, options: AdmissionOptions): Adm
     const place = places.enter(networksOf(address), {
       since: () => since - UNSERVED,
       giveWay: () => socket.destroy(),
-    });
-    placeOf.set(peer, place!);
+    })!;
+    admitted.set(peer, { place, address });
     open.add(socket);
     if (handshake !== null) {
       handshakes.begin(peer, { socket, since });
@@ -98,13 +111,26 @@ export function admitConnections(server: Server, options: AdmissionOptions): Adm
     observe.connection(transport, 'opened');
     socket.once('close', () => {
       leave();
-      place!.leave();
+      place.leave();
       open.delete(socket);
       // The peer may have a newer connection from the same port.
-      if (placeOf.get(peer) === place) placeOf.delete(peer);
+      if (admitted.get(peer)?.place === place) admitted.delete(peer);
       handshakes.end(peer, socket);
       observe.connection(transport, 'closed');
     });
+    options.begin(socket, address);
+  }
+
+  server.on('connection', (socket: Socket) => {
+    // Undefined for a peer that was gone before it was accepted.
+    const peer = socket.remoteAddress;
+    if (peer === undefined) refuse(socket);
+    else if (proxies?.(peer)) {
+      unnamed.begin(socket, {
+        named: (client) => admit(socket, client ?? peer),
+        failed: () => refuse(socket),
+      });
+    } else admit(socket, peer);
   });
   if (handshake !== null) server.on('secureConnection', (socket: Socket) => handshakes.end(peerOf(socket)));
 
@@ -120,12 +146,14 @@ export function admitConnections(server: Server, options: AdmissionOptions): Adm
   const stop = (): void => cancelSweep?.();
   return {
     open,
+    addressOf: (socket) => admitted.get(peerOf(socket))?.address ?? socket.remoteAddress ?? '',
     serve(socket, holder) {
-      const place = placeOf.get(peerOf(socket));
+      const place = admitted.get(peerOf(socket))?.place;
       if (place !== undefined) place.holder = holder;
     },
     stop,
     async closeWithin(graceMs) {
+      unnamed.close();
       const cancel = realTimers.after(graceMs, () => {
         for (const socket of open) socket.destroy();
       });

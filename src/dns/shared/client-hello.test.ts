@@ -7,7 +7,7 @@ import { type Setting, setting, until } from '../../../test/support/dns/fakes.ts
 import { makeSelfSigned } from '../../base/certificates.ts';
 import { listenDoh } from '../doh/listener.ts';
 import { listenDot } from '../stream/stream-server.ts';
-import { readClientHelloFirst } from './tls.ts';
+import { afterClientHello } from './tls.ts';
 
 const tls = makeSelfSigned({ hosts: [], now: Date.now() });
 
@@ -24,7 +24,7 @@ test('TLS starts with the first octets, and reads them in pieces of less than 1 
       begun.resolve({ pieces, restored, socket });
     });
   });
-  readClientHelloFirst(server);
+  server.on('connection', afterClientHello(server));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const client = connect((server.address() as AddressInfo).port, '127.0.0.1');

@@ -1,6 +1,6 @@
 import { randomUpTo, realRandom } from '../../base/chance.ts';
 import { fnvEnd, fnvStep } from '../../base/hashes.ts';
-import { type PeerAddress, readAddress } from '../../base/network/address.ts';
+import { type AddressSet, type PeerAddress, readAddress } from '../../base/network/address.ts';
 import type { ConnectionEvent, LimitedEvent, Transport } from '../../base/network/transport.ts';
 import type { Clock } from '../../base/time.ts';
 import type { ServerCookies } from './cookies.ts';
@@ -29,6 +29,8 @@ export interface ListenOptions {
   readonly observe: TransportObserver;
   /** Null: COOKIE options are ignored. */
   readonly cookies?: ServerCookies | null;
+  /** Peers that must begin a connection or datagram with a PROXY header: the client that it names counts for limits and cookies. Null: none. */
+  readonly proxies?: AddressSet | null;
   /** SO_REUSEPORT: threads share the port, and the kernel spreads clients over them. */
   readonly reusePort: boolean;
   /** An error that cost at most one packet or connection, for the log. Holds no client data. */

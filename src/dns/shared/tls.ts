@@ -82,13 +82,14 @@ const PIECE_OCTETS = 1000;
  * Gives a connection to TLS with the first octets of its ClientHello, in small pieces: an idle connection takes 12 KiB less
  * (docs/adr/14-memory-and-rest.md). A connection that sends nothing has no TLS state.
  *
- * @param server made by `tls.createServer`, before other listeners of 'connection' are added
+ * @param server made by `tls.createServer`, before other listeners of 'connection' are added; it does not start TLS by itself any more
+ * @returns starts TLS on a connection
  */
-export function readClientHelloFirst(server: Server): void {
+export function afterClientHello(server: Server): (socket: Socket) => void {
   const [startTls] = server.listeners('connection') as ((socket: Socket) => void)[];
   if (startTls === undefined) throw new TypeError('the server has no listener that starts TLS');
   server.off('connection', startTls);
-  server.on('connection', (socket: Socket) => {
+  return (socket) => {
     const destroy = (): void => void socket.destroy();
     // 'close' follows. Without this listener a reset by the peer would end the process.
     socket.on('error', destroy);
@@ -100,7 +101,7 @@ export function readClientHelloFirst(server: Server): void {
       // TLS has its own listener now, which reports the error.
       socket.off('error', destroy);
     });
-  });
+  };
 }
 
 /** TLS calls `read` until it returns null, then reads the handle itself. */

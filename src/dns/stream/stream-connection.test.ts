@@ -14,14 +14,14 @@ const READ_OCTETS = 65_536;
 /** A socket whose peer never reads. */
 function deafSocket(): Duplex {
   const socket = new Duplex({ highWaterMark: WRITE_BUFFER_OCTETS, read() {}, write() {} });
-  return Object.assign(socket, { remoteAddress: '127.0.0.1', setNoDelay() {} });
+  return Object.assign(socket, { setNoDelay() {} });
 }
 
 test('what a peer sends without reading fills one read, and one that was under way: then reading stops', async () => {
   const socket = deafSocket();
   const options = setting();
   const decorator = new ReplyDecorator('tcp', { cookies: null });
-  new StreamConnection(socket as unknown as Socket, {
+  new StreamConnection(socket as unknown as Socket, '127.0.0.1', {
     ...options,
     transport: 'tcp',
     decorator,

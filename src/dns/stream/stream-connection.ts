@@ -35,7 +35,6 @@ export class StreamConnection {
   readonly #socket: Socket;
   readonly #context: ConnectionContext;
   readonly #splitter = new FrameSplitter();
-  /** Saved at the start: a closed socket has no address. */
   readonly #address: string;
   readonly #meter: QueryMeter | null;
   /** A query over the rate, and the function that cancels its wait. */
@@ -49,11 +48,12 @@ export class StreamConnection {
     if (this.#tickScheduled) this.#tick();
   };
 
-  constructor(socket: Socket, context: ConnectionContext) {
+  /** @param address of the client: limits and cookies count it */
+  constructor(socket: Socket, address: string, context: ConnectionContext) {
     this.#socket = socket;
     this.#context = context;
     this.activeAt = this.#finishedAt = context.clock();
-    this.#address = socket.remoteAddress ?? '';
+    this.#address = address;
     this.#meter = context.meter?.(this.#address) ?? null;
     socket.setNoDelay(true);
     // 'close' follows, and does the accounting.

@@ -14,10 +14,10 @@ import { ReplyDecorator } from '../shared/edns.ts';
 import { type Listener, type ListenOptions, once } from '../shared/listener.ts';
 import type { QueryMeter } from '../shared/rate-limit.ts';
 import {
+  afterClientHello,
   closeFailedHandshakes,
   type HandshakeLimits,
   handshakeLimits,
-  readClientHelloFirst,
   type TlsListener,
   type TlsListenOptions,
   tlsOptions,
@@ -40,9 +40,9 @@ export async function listenDot(options: StreamOptions & TlsListenOptions): Prom
     allowHalfOpen: true,
     highWaterMark: WRITE_BUFFER_OCTETS,
   });
-  readClientHelloFirst(server);
+  const tls = { ...handshakeLimits(options), start: afterClientHello(server) };
   closeFailedHandshakes(server);
-  const listener = await serveStreams(server, 'dot', options, handshakeLimits(options));
+  const listener = await serveStreams(server, 'dot', options, tls);
   return { ...listener, reloadTls: tlsReloader(server, options) };
 }
 
@@ -78,12 +78,16 @@ const CROWDED_DIVISOR = 4;
 const SWEEPS = 4;
 const BACKLOG = 4096;
 
-/** DNS over a `net.Server` made with `allowHalfOpen` and `WRITE_BUFFER_OCTETS`. @param handshake null for TCP */
+interface TlsStart extends HandshakeLimits {
+  readonly start: (socket: Socket) => void;
+}
+
+/** DNS over a `net.Server` made with `allowHalfOpen` and `WRITE_BUFFER_OCTETS`. @param tls null for TCP */
 async function serveStreams(
   server: Server,
   transport: 'tcp' | 'dot',
   options: StreamOptions,
-  handshake: HandshakeLimits | null,
+  tls: TlsStart | null,
 ): Promise<Listener> {
   const limits = { ...STREAM_LIMITS, ...options.limits };
   const connectionLimit = new ConnectionLimit(limits, transport, options.connections ?? null);
@@ -100,11 +104,16 @@ async function serveStreams(
     connectionLimit,
     observe,
     clock,
-    handshake,
+    handshake: tls,
+    proxies: options.proxies ?? null,
+    headerMs: tls?.ms ?? limits.idleMs,
+    begin: tls?.start ?? serve,
   });
-  server.on(handshake === null ? 'connection' : 'secureConnection', (socket: Socket) => {
+  if (tls !== null)
+    server.on('secureConnection', (socket: Socket) => serve(socket, guarded.addressOf(socket)));
+  function serve(socket: Socket, address: string): void {
     if (socket.destroyed) return;
-    const connection = new StreamConnection(socket, context);
+    const connection = new StreamConnection(socket, address, context);
     if (closing) connection.drain();
     open.set(socket, connection);
     guarded.serve(socket, {
@@ -115,7 +124,7 @@ async function serveStreams(
       },
     });
     socket.once('close', () => open.delete(socket));
-  });
+  }
 
   const sweeping = every({
     ms: Math.max(10, Math.min(limits.idleMs, limits.drainMs) / SWEEPS),

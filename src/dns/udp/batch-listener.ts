@@ -2,7 +2,9 @@ import { createRequire } from 'node:module';
 import { isIPv6 } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { getSystemErrorName } from 'node:util';
+import type { PeerAddress } from '../../base/network/address.ts';
 import { type Listener, once, queueShare } from '../shared/listener.ts';
+import { DatagramHeaders } from '../shared/proxy-header.ts';
 import { type Miss, MissQueue, PROVEN, ReplyFinisher, UDP_OCTETS, type UdpOptions } from './replies.ts';
 
 /** Peers as the kernel writes them: sockaddr_in and sockaddr_in6 of Linux. */
@@ -78,6 +80,7 @@ class UdpBatches {
   readonly #endpoint: UdpEndpoint;
   readonly #finisher: ReplyFinisher;
   readonly #misses: MissQueue<SocketAddress>;
+  readonly #headers: DatagramHeaders | null;
   readonly #slots: readonly Slot[];
   readonly #requestLengths: Int32Array;
   readonly #replyLengths: Int32Array;
@@ -100,6 +103,7 @@ class UdpBatches {
       answer: (miss) => this.#answerMiss(miss),
       tickEnded: () => this.#flush(),
     });
+    this.#headers = options.proxies ? new DatagramHeaders(options.proxies) : null;
     this.#slots = slotsOf(memory, layout, isIPv6(host));
     this.#requestLengths = new Int32Array(memory, layout.requestLengthsAt, layout.slots);
     this.#replyLengths = new Int32Array(memory, layout.replyLengthsAt, layout.slots);
@@ -130,27 +134,44 @@ class UdpBatches {
   }
 
   /** @returns octets of the reply in the slot; 0: none now */
-  #answer({ request, reply, peer }: Slot, length: number): number {
+  #answer(slot: Slot, length: number): number {
+    const { request, peer } = slot;
     // A reply to port 0 cannot be sent; only forged queries have it.
     if (length < 0 || !peer.hasPort) return 0;
+    const headers = this.#headers;
+    if (headers === null) return this.#answerTo(peer.ip, slot, length);
+    const octets = headers.read(request, length, peer.ip);
+    if (octets < 0) {
+      this.#options.observe.malformed('udp');
+      return 0;
+    }
+    // In place: the next packet overwrites the slot, and a view of what follows would be an allocation.
+    if (octets > 0) request.copyWithin(0, octets, length);
+    return this.#answerTo(headers.client, slot, length - octets);
+  }
+
+  #answerTo(client: PeerAddress, { request, reply, peer }: Slot, length: number): number {
     const octets = this.#options.handler.hot(request, length, 'udp', reply);
-    if (octets > 0) return this.#finisher.finish(request, length, peer.ip, reply, octets, 0);
-    const screened = this.#finisher.screen(request, length, peer.ip, reply);
+    if (octets > 0) return this.#finisher.finish(request, length, client, reply, octets, 0);
+    const screened = this.#finisher.screen(request, length, client, reply);
     if (screened >= 0) return screened;
-    const source = queueShare(peer.ip);
+    const source = queueShare(client);
     const name = this.#misses.nameShare(request, length);
     if (!this.#misses.makeRoom(length, source, name)) return 0;
     const query = Buffer.allocUnsafe(length);
     request.copy(query, 0, 0, length);
-    this.#misses.push({ query, peer: peer.copy(), askedAt: this.#options.clock(), source, name });
+    const from = peer.copy();
+    const kept = client === peer.ip || typeof client === 'string' ? from.ip : Uint8Array.from(client);
+    const askedAt = this.#options.clock();
+    this.#misses.push({ query, peer: from, client: kept, askedAt, source, name });
     return 0;
   }
 
   /** Checks the rate again: other queries of this source may have been answered since. */
   #answerMiss(miss: Miss<SocketAddress>): void {
-    const { query, peer, source } = miss;
+    const { query, peer, client, source } = miss;
     const { reply } = this.#slots[this.#ready]!;
-    const screened = this.#finisher.screen(query, query.length, peer.ip, reply);
+    const screened = this.#finisher.screen(query, query.length, client, reply);
     if (screened >= 0) {
       this.#keep(screened, peer);
       return;
@@ -184,7 +205,7 @@ class UdpBatches {
   }
 
   /** Copies a slow answer to `out` and finishes it. @returns octets to send, or 0 */
-  #take({ query, peer, askedAt }: Miss<SocketAddress>, answer: Uint8Array | null, out: Buffer): number {
+  #take({ query, client, askedAt }: Miss<SocketAddress>, answer: Uint8Array | null, out: Buffer): number {
     const { observe, clock } = this.#options;
     if (answer === null) {
       observe.malformed('udp');
@@ -193,7 +214,7 @@ class UdpBatches {
     // Copy before writing: the cache shares the reply.
     out.set(answer);
     const seconds = (clock() - askedAt) / 1000;
-    return this.#finisher.finish(query, query.length, peer.ip, out, answer.length, seconds);
+    return this.#finisher.finish(query, query.length, client, out, answer.length, seconds);
   }
 }
 

@@ -26,7 +26,7 @@ function scene(answer: (miss: Miss<number>) => void = () => {}, inFlight = 10) {
     const query = new Uint8Array(octets).fill(nameNow.share);
     const name = queue.nameShare(query, octets);
     if (!queue.makeRoom(octets, source, name)) return false;
-    queue.push({ query, peer, askedAt: 0, source, name });
+    queue.push({ query, peer, client: '', askedAt: 0, source, name });
     return true;
   };
   return { options, queue, answered, ticks, ended, offer, nameNow };

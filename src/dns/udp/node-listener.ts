@@ -1,7 +1,9 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
+import type { PeerAddress } from '../../base/network/address.ts';
 import type { UdpChoice, UdpPath } from '../../base/network/transport.ts';
 import { type Listener, once, queueShare } from '../shared/listener.ts';
+import { DatagramHeaders } from '../shared/proxy-header.ts';
 import { listenUdpBatch, loadUdpAddon } from './batch-listener.ts';
 import { type Miss, MissQueue, PROVEN, ReplyFinisher, UDP_OCTETS, type UdpOptions } from './replies.ts';
 
@@ -83,6 +85,7 @@ class UdpReplies {
   readonly #options: UdpOptions;
   readonly #finisher: ReplyFinisher;
   readonly #misses: MissQueue<RemoteInfo>;
+  readonly #headers: DatagramHeaders | null;
   /** Replies that the kernel's buffer had no room for. */
   #queued = 0;
   #closed = false;
@@ -94,6 +97,7 @@ class UdpReplies {
     this.#socket = socket;
     this.#options = options;
     this.#finisher = new ReplyFinisher(options);
+    this.#headers = options.proxies ? new DatagramHeaders(options.proxies) : null;
     this.#misses = new MissQueue(options, { answer: (miss) => this.#answerMiss(miss) });
   }
 
@@ -102,36 +106,49 @@ class UdpReplies {
     // A reply to port 0 cannot be sent; only forged queries have it.
     if (peer.port === 0 || this.#misses.isFinishing) return;
     try {
-      this.#answer(query, peer);
+      this.#open(query, peer);
     } catch (fault) {
       this.#options.onFault(fault);
     }
   }
 
-  #answer(query: Buffer, peer: RemoteInfo): void {
+  /** Takes the PROXY header off, where one is due. */
+  #open(datagram: Buffer, peer: RemoteInfo): void {
+    const headers = this.#headers;
+    if (headers === null) {
+      this.#answer(datagram, peer, peer.address);
+      return;
+    }
+    const octets = headers.read(datagram, datagram.length, peer.address);
+    const { client } = headers;
+    if (octets < 0) this.#options.observe.malformed('udp');
+    else this.#answer(datagram.subarray(octets), peer, typeof client === 'string' ? client : client.slice());
+  }
+
+  #answer(query: Buffer, peer: RemoteInfo, client: PeerAddress): void {
     const { handler, clock } = this.#options;
     const { length } = query;
     const octets = handler.hot(query, length, 'udp', this.#out);
     if (octets > 0) {
-      this.#send(this.#finisher.finish(query, length, peer.address, this.#out, octets, 0), peer);
+      this.#send(this.#finisher.finish(query, length, client, this.#out, octets, 0), peer);
       return;
     }
-    const screened = this.#finisher.screen(query, length, peer.address, this.#out);
+    const screened = this.#finisher.screen(query, length, client, this.#out);
     if (screened >= 0) {
       this.#send(screened, peer);
       return;
     }
-    const source = queueShare(peer.address);
+    const source = queueShare(client);
     const name = this.#misses.nameShare(query, length);
     if (this.#misses.makeRoom(length, source, name))
-      this.#misses.push({ query, peer, askedAt: clock(), source, name });
+      this.#misses.push({ query, peer, client, askedAt: clock(), source, name });
   }
 
   /** Checks the rate again: other queries of this source may have been answered since. */
   #answerMiss(miss: Miss<RemoteInfo>): void {
-    const { query, peer, source } = miss;
+    const { query, peer, client, source } = miss;
     const { handler, observe } = this.#options;
-    const screened = this.#finisher.screen(query, query.length, peer.address, this.#out);
+    const screened = this.#finisher.screen(query, query.length, client, this.#out);
     if (screened >= 0) {
       this.#send(screened, peer);
       return;
@@ -145,7 +162,7 @@ class UdpReplies {
     else this.#sendSlow(miss, reply);
   }
 
-  #sendSlow({ query, peer, askedAt }: Miss<RemoteInfo>, reply: Uint8Array | null): void {
+  #sendSlow({ query, peer, client, askedAt }: Miss<RemoteInfo>, reply: Uint8Array | null): void {
     const { observe, clock } = this.#options;
     if (reply === null) {
       observe.malformed('udp');
@@ -154,7 +171,7 @@ class UdpReplies {
     // Copy before writing: the cache shares the reply.
     this.#out.set(reply);
     const seconds = (clock() - askedAt) / 1000;
-    const octets = this.#finisher.finish(query, query.length, peer.address, this.#out, reply.length, seconds);
+    const octets = this.#finisher.finish(query, query.length, client, this.#out, reply.length, seconds);
     this.#send(octets, peer);
   }
 

@@ -145,7 +145,10 @@ const IN_FLIGHT = 10_000;
 export interface Miss<P> {
   /** A copy: the next packet overwrites the original. */
   readonly query: Uint8Array;
+  /** Where the reply goes. */
   readonly peer: P;
+  /** Whose limits count, and whose cookie: the peer, or the client of a proxy. */
+  readonly client: PeerAddress;
   /** Milliseconds since the epoch. */
   readonly askedAt: number;
   /** Its share of sources (`queueShare`), and of names (`MissQueue.nameShare`). */

@@ -31,6 +31,7 @@ describe('loadConfig', () => {
       metrics: null,
       publicUrl: null,
       trustedProxies: [],
+      proxyProtocol: [],
       tls: null,
       zones: ['uqrp.net'],
       role: 'all',
@@ -107,22 +108,24 @@ describe('loadConfig', () => {
   });
 
   it('binds REST apart, and says where metrics, links and proxies are', () => {
-    const { host, httpHost, metrics, publicUrl, trustedProxies, logFormat } = loadConfig({
+    const { host, httpHost, metrics, publicUrl, trustedProxies, proxyProtocol, logFormat } = loadConfig({
       UQRP_HOST: '0.0.0.0',
       UQRP_HTTP_HOST: '127.0.0.1',
       UQRP_METRICS: '[::1]:9100',
       UQRP_PUBLIC_URL: 'HTTPS://API.example.com/',
       UQRP_TRUSTED_PROXIES: '10.0.0.0/8, 2001:DB8::1',
+      UQRP_PROXY_PROTOCOL: '192.0.2.0/24,2001:DB8::2',
       UQRP_LOG_FORMAT: 'pretty',
     });
     assert.deepEqual(
-      [host, httpHost, metrics, publicUrl, trustedProxies, logFormat],
+      [host, httpHost, metrics, publicUrl, trustedProxies, proxyProtocol, logFormat],
       [
         '0.0.0.0',
         '127.0.0.1',
         { host: '::1', port: 9100 },
         'https://api.example.com',
         ['10.0.0.0/8', '2001:db8::1'],
+        ['192.0.2.0/24', '2001:db8::2'],
         'pretty',
       ],
     );

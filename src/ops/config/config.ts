@@ -47,6 +47,8 @@ export interface Config {
   readonly publicUrl: string | null;
   /** Addresses and networks in CIDR form whose `X-Forwarded-For` counts. */
   readonly trustedProxies: readonly string[];
+  /** Addresses and networks in CIDR form that must send a PROXY header to the ports of DNS. */
+  readonly proxyProtocol: readonly string[];
   /** Null: a self-signed certificate. */
   readonly tls: TlsFiles | null;
   /** Full names without a trailing dot, in the operator's order. None is below another. */
@@ -163,6 +165,7 @@ export function loadConfig(env: Environment, line: CommandLine = {}): Config {
     metrics: v.UQRP_METRICS,
     publicUrl: v.UQRP_PUBLIC_URL,
     trustedProxies: v.UQRP_TRUSTED_PROXIES ?? [],
+    proxyProtocol: v.UQRP_PROXY_PROTOCOL ?? [],
     tls:
       v.UQRP_TLS_CERT === null || v.UQRP_TLS_KEY === null
         ? null

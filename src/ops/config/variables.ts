@@ -121,6 +121,14 @@ export const LISTENERS = {
       'Networks of proxies in front of REST, separated by commas, such as `10.0.0.0/8,2001:db8::1`; their `X-Forwarded-For` counts',
     expects: 'addresses or networks in CIDR form separated by commas',
   }),
+  UQRP_PROXY_PROTOCOL: variable({
+    parse: networks,
+    fallback: null,
+    shown: 'none',
+    meaning:
+      'Networks of proxies in front of DNS, separated by commas. Each of their connections and datagrams to the ports of DNS, DoT and DoH must begin with a PROXY header of version 2; the client that it names then counts for limits and cookies. From others such a header is refused',
+    expects: 'addresses or networks in CIDR form separated by commas',
+  }),
   UQRP_TLS_CERT: variable({
     parse: anyText,
     fallback: null,

@@ -171,6 +171,7 @@ async function open(options: EdgeRoleOptions, opened: Opened): Promise<Omit<Edge
       cookies: secrets.first.cookies,
       rate: config.dnsRate,
       udp: config.udp,
+      proxies: config.proxyProtocol,
       rates,
       connections,
       shares: randomUpTo(realRandom, 2 ** 32 - 1),

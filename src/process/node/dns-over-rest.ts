@@ -60,8 +60,9 @@ export function serveDns(
   const exchange = http1Exchange(request, response, {
     body: BODY,
     discarded: LIMITS.discardedBody,
+    address,
     closing: () => false,
   });
-  serveExchange({ ...exchange, address: () => address }, service ?? STARTING);
+  serveExchange(exchange, service ?? STARTING);
   return resource;
 }

@@ -69,6 +69,8 @@ export interface WorkerSettings {
   /** UDP replies a second of one class to one network. 0, for load tests, switches off every limit by address. */
   readonly rate: number;
   readonly udp: UdpChoice;
+  /** Networks whose connections and datagrams begin with a PROXY header. */
+  readonly proxies: readonly string[];
   /** See `createConnectionMemory`. */
   readonly connections: SharedArrayBuffer;
   /** Shared by all workers; see `createRateMemory`. */

@@ -1,4 +1,5 @@
 import { collectGarbage } from '../../base/lifecycle/collect-garbage.ts';
+import { addressSet } from '../../base/network/address.ts';
 import type { Transport, UdpPath } from '../../base/network/transport.ts';
 import type { Clock } from '../../base/time.ts';
 import { answerRequest, type DohApi, internalError } from '../../dns/doh/answer.ts';
@@ -90,12 +91,14 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
     settings.rate === 0
       ? null
       : makeRateLimits({ memory: settings.rates, responses: settings.rate, clock: host.clock });
+  const proxies = settings.proxies.length === 0 ? null : addressSet(settings.proxies);
   const common = (transport: Transport) => ({
     host: settings.host,
     handler,
     clock: host.clock,
     observe: stats,
     cookies,
+    proxies,
     reusePort: true,
     onFault: () => host.fault(transport),
   });

@@ -244,10 +244,9 @@ export class Http2Server {
     });
   }
 
-  /** Serves a socket. @returns what its place is used for */
-  serve(socket: Socket): Holder {
+  /** Serves a socket. @param address of the client @returns what its place is used for */
+  serve(socket: Socket, address: string): Holder {
     socket.setNoDelay(true);
-    const address = socket.remoteAddress ?? '';
     const connection = new Http2Connection(sinkOf(socket), { ...this.#options, address });
     this.#open.add(connection);
     // 'close' follows. Without this listener a reset by the peer would end the process.

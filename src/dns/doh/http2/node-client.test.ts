@@ -45,7 +45,7 @@ async function withServer(scenario: (scene: Scene) => Promise<void>): Promise<vo
   const sockets = new Set<Socket>();
   const listener = createServer((socket) => {
     sockets.add(socket);
-    server.serve(socket);
+    server.serve(socket, '127.0.0.1');
   });
   const { port } = await listening(listener, { host: '127.0.0.1', port: 0, reusePort: false });
   const sessions: http2.ClientHttp2Session[] = [];
