@@ -48,8 +48,11 @@ export interface Database {
   backUp(): void;
   /** The octets of its files. */
   files(): readonly Uint8Array[];
-  /** Puts the backup back; the operator gives it the next epoch (`uqrp feed epoch new`). No process has it open. */
-  restore(): Promise<void>;
+  /**
+   * Puts the backup back; the operator gives it the next epoch (`uqrp feed epoch new`). No process has it open: one that starts meanwhile
+   * waits. @param before runs once nothing writes any more
+   */
+  restore(before: () => Promise<void>): Promise<void>;
   /** The last change that the restored backup had. */
   readonly restoredTo: number;
   /** When the backup was made, true time. */
@@ -164,8 +167,9 @@ export async function createDatabase(scheduler: Scheduler, epoch: string): Promi
       isBackedUp = true;
       backupAt = scheduler.now();
     },
-    restore() {
+    restore(before) {
       restoring = restoring.then(async () => {
+        await before();
         await truth.close();
         // Another file has the name from here on.
         forgetConnections();

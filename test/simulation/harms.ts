@@ -324,9 +324,9 @@ export const HARMS: readonly Harm[] = [
       for (const control of world.controls) control.kill();
       world.usage.excuse();
       world.keysRestored();
-      void world.truth.catchUp().then(() => {
+      void world.database.restore(async () => {
+        await world.truth.catchUp();
         world.customers.restored(world.database.backupAt);
-        return world.database.restore();
       });
       return () => {
         for (const control of world.controls) if (!control.isRunning()) control.start();

@@ -63,6 +63,23 @@ describe('follower and the health of the feed', () => {
     await follower.attempted;
     assert.deepEqual([follower.hasView(), follower.isStale(), rig.view.cursor()], [true, true, 1]);
   });
+
+  it('is stale until the origin is heard, also after it has applied changes of a copy (seed 1481771710)', async () => {
+    rig.source.write(namespaceUpserted('ns'));
+    await rig.start().ready;
+    await rig.follower?.stop();
+    rig.source.write(upserted('a.ns.v1'));
+    // The stream has this change, and perhaps not those after it.
+    const { heardAt, bounds } = rig.source;
+    rig.source.heardAt = () => null;
+    rig.source.bounds = async () => ({ ...(await bounds()), isCopy: true });
+    const follower = rig.start({ pollMs: 5 });
+    await follower.ready;
+    assert.deepEqual([rig.view.cursor(), follower.isStale(), follower.currentAt()], [2, true, null]);
+    Object.assign(rig.source, { heardAt, bounds });
+    await rig.until(() => !follower.isStale());
+    assert.equal(follower.currentAt(), rig.now);
+  });
 });
 
 describe('follower and another database', () => {

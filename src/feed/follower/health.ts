@@ -11,9 +11,9 @@ interface FeedHealth {
   failed(): void;
   /** A change that the view lacks was made, or announced, at this time. */
   heardOf(at: number): void;
-  /** Null before the first successful pass. */
+  /** Null before the first successful pass, and before the source's origin was heard. */
   currentAt(): number | null;
-  /** True before the first pass, after a failed one, and while the source is silent. */
+  /** True before the first pass, after a failed one, and while the source's origin is silent. */
   isStale(): boolean;
   /** Age in seconds of the oldest change that the view may lack. While it is stale, counted from `currentAt`. */
   lagSeconds(): number;
@@ -38,10 +38,16 @@ export function createFeedHealth(clock: Clock, heardAt: () => number | null): Fe
     heardOf(at) {
       if (behindSince === null || at < behindSince) behindSince = at;
     },
-    currentAt: () => (passedAt === null ? null : Math.min(passedAt, heardAt() ?? startedAt)),
+    // A copy of the log proves nothing: what the source's origin has besides, only the origin tells.
+    currentAt() {
+      const at = heardAt();
+      return passedAt === null || at === null ? null : Math.min(passedAt, at);
+    },
     // Either way: a clock that was set back makes nothing newer.
-    isStale: () =>
-      isFailing || passedAt === null || Math.abs(clock() - (heardAt() ?? startedAt)) > SILENCE_MS,
+    isStale() {
+      const at = heardAt();
+      return isFailing || passedAt === null || at === null || Math.abs(clock() - at) > SILENCE_MS;
+    },
     lagSeconds() {
       const now = clock();
       const behindMs = behindSince === null ? 0 : now - behindSince;

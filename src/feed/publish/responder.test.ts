@@ -4,6 +4,7 @@ import { testRpc } from '../../../test/support/feed/bus/bus-source-world.ts';
 import { createFeedWorld, type FeedWorld, START } from '../../../test/support/feed/bus/feed-world.ts';
 import type { ChangeBody } from '../../protocol/change.ts';
 import type { BusError } from '../bus/bus.ts';
+import { readAnswer } from '../message/batch.ts';
 import { field } from '../message/fields.ts';
 import type { Rpc } from '../message/rpc.ts';
 
@@ -106,4 +107,58 @@ describe('the snapshots that control answers', () => {
     assert.equal(node.view.cursor(), 1);
     await world.close();
   });
+
+  it('never look empty when one ends while a question for its first page is on the way (seed 1481775910)', async () => {
+    const world = createFeedWorld();
+    world.publish('a');
+    world.origin.write(RECORD);
+    await world.timers.advance(1_000);
+    const node = endOf(world, 'fra1');
+    const snapshot = await opened(world, node);
+    // The same node opens another one, or the network repeats the question: the first one is ended.
+    void node.askPlain('pages', 2_000).catch(() => {});
+    assert.equal(await firstPage(world, node, snapshot), 'failed');
+    await world.close();
+  });
+
+  it('never look empty when the first page could not be read and is asked for again', async () => {
+    const world = createFeedWorld();
+    world.publish('a');
+    world.origin.write(RECORD);
+    await world.timers.advance(1_000);
+    const node = endOf(world, 'fra1');
+    const snapshot = await opened(world, node);
+    world.origin.before = (call) => {
+      if (call === 'page') throw new Error('the database is away');
+    };
+    assert.equal(await firstPage(world, node, snapshot), 'failed');
+    world.origin.before = () => undefined;
+    assert.equal(await firstPage(world, node, snapshot), 'failed');
+    await world.close();
+  });
+
+  it('are empty where the database is', async () => {
+    const world = createFeedWorld();
+    world.publish('a');
+    await world.timers.advance(1_000);
+    const node = endOf(world, 'fra1');
+    assert.equal(await firstPage(world, node, await opened(world, node)), 'no rows');
+    await world.close();
+  });
 });
+
+/** The hash of the question that opened it. */
+async function opened(world: FeedWorld, node: Rpc): Promise<Uint8Array> {
+  const pages = node.askPlain('pages', 2_000);
+  await world.timers.advance(100);
+  return (await pages).question;
+}
+
+async function firstPage(world: FeedWorld, node: Rpc, snapshot: Uint8Array): Promise<string> {
+  const page = node.askPlain('page', 2_000, field.u64(1), snapshot).then(
+    ({ answer }) => (readAnswer(answer).rows === null ? 'no rows' : 'rows'),
+    (error: BusError) => error.reason,
+  );
+  await world.timers.advance(100);
+  return page;
+}

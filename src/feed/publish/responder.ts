@@ -40,7 +40,8 @@ interface OpenSnapshot {
 }
 
 interface Page {
-  readonly rows: PackedRows;
+  /** Null: the snapshot has no rows, and this is its only page. */
+  readonly rows: PackedRows | null;
   readonly isLast: boolean;
 }
 
@@ -84,22 +85,22 @@ export function startResponder({ source, end: control, timers = realTimers }: Re
   /** Answers at a subject of the snapshot's own until the last page was asked for, or nobody asks. */
   function servePages(node: string, subject: string, opened: Snapshot): void {
     const pages = pagesOf(opened.pages);
-    let sent: { readonly from: number; readonly next: number; readonly page: Page | null } | null = null;
+    let sent: { readonly from: number; readonly next: number; readonly page: Page } | null = null;
     let working: Promise<unknown> = Promise.resolve();
     let cancel = timers.after(SNAPSHOT_IDLE_MS, end);
     const open: OpenSnapshot = { node, askedAt: clock(), end };
 
-    async function page(from: number): Promise<Page | null> {
+    async function page(from: number): Promise<Page> {
       // A repeated question: its answer was lost.
       if (sent?.from === from) return sent.page;
       if (from !== (sent?.next ?? 1)) throw new Error('a page was asked for out of order');
       const found = await pages.next();
-      if (found.done === true || found.value.isLast) snapshots.delete(open);
-      sent =
-        found.done === true
-          ? { from, next: from, page: null }
-          : { from, next: found.value.rows.to + 1, page: found.value };
-      return sent.page;
+      // The question waited, and the snapshot was ended or could not be read meanwhile. That is not a snapshot without rows.
+      if (found.done === true) throw new Error('the snapshot has ended');
+      const { value } = found;
+      if (value.isLast) snapshots.delete(open);
+      sent = { from, next: (value.rows?.to ?? 0) + 1, page: value };
+      return value;
     }
 
     const stop = answerPlain(control, {
@@ -114,9 +115,8 @@ export function startResponder({ source, end: control, timers = realTimers }: Re
         cancel = timers.after(SNAPSHOT_IDLE_MS, end);
         // One after the other: a repeated question may come while the first is answered.
         const result = working.then(async (): Promise<ControlReply> => {
-          const found = await page(from);
-          if (found === null) return { clear: clearOf(boundsOf(opened)) };
-          const { rows, isLast } = found;
+          const { rows, isLast } = await page(from);
+          if (rows === null) return { clear: clearOf(boundsOf(opened)) };
           return { clear: clearOf(boundsOf(opened), rows, isLast), rows };
         });
         working = result.catch(() => {});
@@ -153,7 +153,7 @@ function boundsOf({ epoch, seq }: Snapshot): LogBounds {
   return { epoch, head: seq, oldest: 1 };
 }
 
-/** The rows of a snapshot in batches, numbered from 1; one is read ahead, to know the last. */
+/** The rows of a snapshot in batches, numbered from 1; one is read ahead, to know the last. There is always a last page. */
 async function* pagesOf(pages: Snapshot['pages']): AsyncGenerator<Page> {
   let count = 0;
   let rows: Change[] = [];
@@ -171,7 +171,7 @@ async function* pagesOf(pages: Snapshot['pages']): AsyncGenerator<Page> {
     if (held !== null) yield { rows: held, isLast: false };
     held = next;
   }
-  if (held !== null) yield { rows: held, isLast: true };
+  yield { rows: held, isLast: true };
 }
 
 /** A row of a snapshot has no time, owner or cause. */
