@@ -164,15 +164,15 @@ export function createControl(options: ControlOptions): SimulatedControl {
   function within<T>(run: (running: Running) => Promise<T>): Promise<T | null> {
     const { promise, resolve } = Promise.withResolvers<T | null>();
     const done = (value: T | null): void => {
-      cancel();
+      for (const cancel of cancels) cancel();
       waiting.delete(lost);
       resolve(value);
     };
     const lost = (): void => done(null);
-    const cancel = scheduler.after(PATIENCE_MS, lost);
+    const cancels = [scheduler.after(PATIENCE_MS, lost)];
     waiting.add(lost);
     const way = (): number => 1 + Math.floor(options.way() * WAY_MS);
-    scheduler.after(way(), () => {
+    const arrival = scheduler.after(way(), () => {
       const found = running;
       if (found === null) lost();
       else
@@ -186,6 +186,8 @@ export function createControl(options: ControlOptions): SimulatedControl {
           );
         });
     });
+    // With the process its connections end: no other one gets what is still on its way.
+    cancels.push(arrival);
     return promise;
   }
 

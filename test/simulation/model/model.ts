@@ -10,6 +10,8 @@ export interface Pending {
   readonly writes: readonly Effect[];
   /** The first of this request was sent: what an answer tells may be as old. */
   readonly since: number;
+  /** Its answer may be one that was stored before a backup was put back: then it wrote nothing. */
+  readonly mayBeStored: boolean;
 }
 
 /**
@@ -42,7 +44,10 @@ export function createModel(): Model {
   const state = createState();
   const times: number[] = [0];
   /** Requests with an idempotency key: a repeat has the writes of the first. */
-  const repeats = new Map<string, { readonly body: string; readonly pending: Pending }>();
+  const repeats = new Map<
+    string,
+    { readonly body: string; readonly pending: Pending; readonly era: number }
+  >();
   /** Requests under way with these writes: a request, and what repeats it meanwhile. */
   const underWay = new Map<readonly Effect[], number>();
   const now = (): number => times.length - 1;
@@ -77,14 +82,19 @@ export function createModel(): Model {
     },
     sent(ms, request) {
       const from = event(ms);
-      const repeated = repeatOf(request);
-      const writes = repeated?.writes ?? effectsOf(state, request, from);
+      const found = repeatOf(request);
+      const repeated = found?.pending ?? null;
+      // The backup has the first, or not: then this one writes again.
+      const mayBeStored = found !== null && found.era !== state.era;
+      const first = mayBeStored ? null : repeated;
+      const writes = first?.writes ?? (mayBeStored ? again(request, from) : effectsOf(state, request, from));
       underWay.set(writes, (underWay.get(writes) ?? 0) + 1);
-      const pending = { request, from, writes, since: repeated?.from ?? from };
-      if (repeated !== null) return pending;
+      const pending = { request, from, writes, since: repeated?.from ?? from, mayBeStored };
+      if (first !== null) return pending;
       for (const { write } of pending.writes) write.by = request.account;
       const id = repeatId(request);
-      if (id !== null && !repeats.has(id)) repeats.set(id, { body: JSON.stringify(request.body), pending });
+      if (id !== null && !repeats.has(id))
+        repeats.set(id, { body: JSON.stringify(request.body), pending, era: state.era });
       return pending;
     },
     answered(ms, pending, { status, body }) {
@@ -96,7 +106,8 @@ export function createModel(): Model {
           // It may have been seen already, and a repeat is told the same again.
           if (!effect.isTold) effect.told?.(body as never, at);
           effect.isTold = true;
-          done(effect.write, at);
+          if (pending.mayBeStored) endsBy(effect.write, at);
+          else done(effect.write, at);
         }
         learn(pending, body, at);
         return;
@@ -137,13 +148,23 @@ export function createModel(): Model {
   }
 
   /** The request that this one repeats, octet for octet. */
-  function repeatOf(request: Request): Pending | null {
+  function repeatOf(request: Request): { readonly pending: Pending; readonly era: number } | null {
     const id = repeatId(request);
     const first = id === null ? undefined : repeats.get(id);
     if (first === undefined || first.body !== JSON.stringify(request.body)) return null;
+    if (first.era !== state.era) return first;
     // Where the first was lost this one may do it.
     for (const { write } of first.pending.writes) if (!write.isCertain) write.to = Number.POSITIVE_INFINITY;
-    return first.pending;
+    return first;
+  }
+
+  /** Its writes once more; who sees the payload has still seen the first. */
+  function again(request: Request, from: number): readonly Effect[] {
+    const data: string | undefined = request.body?.record?.data;
+    const first = data === undefined ? undefined : state.byData.get(data);
+    const writes = effectsOf(state, request, from);
+    if (data !== undefined && first !== undefined) state.byData.set(data, first);
+    return writes;
   }
 
   /** What an answer tells that no write was waiting for: what was made has an id from now on. */

@@ -92,4 +92,24 @@ describe('the model of reads over REST', () => {
       /was deleted/,
     );
   });
+
+  it('after a restore a repeat writes what the backup lacks, or is told what is stored', () => {
+    const repeated = { 'idempotency-key': 'i1' };
+    const record = { key: KEY, data: base64('one'), ...FIELDS };
+    const post = (told: Reads, id: string): void =>
+      told.answer(told.send('POST', '/records', { record }, repeated), 201, { id, ...record });
+    const lacking = begun();
+    const before = lacking.model.now();
+    post(lacking, 'r1');
+    lacking.model.restored(lacking.step(), before);
+    assert.throws(() => lacking.read('/records', [shown('one')]), /REST shows/);
+    post(lacking, 'r2');
+    lacking.read('/records', [shown('one', { id: 'r2' })]);
+    const stored = begun();
+    post(stored, 'r1');
+    stored.do('DELETE', '/records/r1', undefined, 204);
+    stored.model.restored(stored.step(), stored.model.now());
+    post(stored, 'r1');
+    stored.read('/records', []);
+  });
 });
