@@ -73,7 +73,7 @@ export async function buildView(dataDir: string, records: number): Promise<void>
   await view.close();
 }
 
-async function* pagesOf(records: number): AsyncIterable<readonly ChangeBody[]> {
+export async function* pagesOf(records: number): AsyncIterable<readonly ChangeBody[]> {
   yield Array.from({ length: NAMESPACES }, (_, i) => ({
     type: 'namespace.upserted' as const,
     namespace: namespaceAt(i),
@@ -92,7 +92,7 @@ async function* pagesOf(records: number): AsyncIterable<readonly ChangeBody[]> {
   }
 }
 
-function recordAt(i: number): ChangeBody {
+export function recordAt(i: number): ChangeBody {
   return {
     type: 'record.upserted',
     key: keyAt(i),

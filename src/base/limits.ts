@@ -145,6 +145,7 @@ export const LIMITS = {
   feedFile: 268_435_456, // a file that control sends to its nodes
   feedSnapshotPart: 524_288, // of the content of a snapshot, in one message
   feedSnapshotMinutes: 30, // between two snapshots
+  feedSnapshotChanges: 20_000, // after the last snapshot, upon which the next one is made sooner
   feedSnapshotSilentMinutes: 90, // after which the process that makes them is killed and started again
   usageBatchCounts: 1000, // counts in a batch that a node sends
   usageAnswersMax: 10_000_000_000, // of one namespace and hour in a batch

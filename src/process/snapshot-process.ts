@@ -144,6 +144,10 @@ function run({
   const maker = startSnapshotMaker({
     writer: createSnapshotWriter({ bus, secrets, verifier, clock }),
     copyView,
+    present() {
+      const [epoch, seq] = [view.epoch(), view.cursor()];
+      return epoch === null || seq === null ? null : { epoch, seq };
+    },
     format: FILE_FORMAT,
     files: [sharedFile('geoip', geoip), sharedFile('stock-map', stockMap)],
     onMade({ keyId, epoch, seq, at, octets, partOctets }) {

@@ -387,6 +387,10 @@ function startSnapshots(
         discard: () => Promise.resolve(),
       };
     },
+    present: () => {
+      const [epoch, seq] = [view.epoch(), view.cursor()];
+      return epoch === null || seq === null ? null : { epoch, seq };
+    },
     format: FORMAT,
     files: [],
     timers,
