@@ -179,8 +179,8 @@ describe('names share the fresh signatures', () => {
     await Promise.all(replies);
   });
 
-  test('with no signature left at all, a stream that asks in a quiet namespace is answered at the next refill', async () => {
-    // Each may have as much as is left: many together leave nothing.
+  test('while five flood over streams, one that asks in a quiet namespace is answered within two refills', async () => {
+    // Each may have as much as is left: five leave a sixth.
     const floods = ['busy.v1', 'third.v1', 'made-up.v1', 'sun.public.v1', 'moon.public.v1'];
     const waiting: ReturnType<typeof ask>[] = [];
     for (let i = 0; i < 2 * BUDGET; i++) {

@@ -35,8 +35,6 @@ export class SigningBudget {
   readonly #mayGo = (name: number): boolean => this.#hasRoom(name);
   #left: number = LIMITS.signaturesPerSecond;
   #filledAt: number;
-  /** What was left was too little for those who wait: until it is enough, they go before everyone else. */
-  #isShort = false;
 
   constructor(clock: Clock, timers: Timers) {
     this.#clock = clock;
@@ -47,7 +45,7 @@ export class SigningBudget {
   /** Whether a question of this share of names may be answered now. False while others of it wait: they go first. */
   isOpen(name: number): boolean {
     this.#fill();
-    return !this.#isShort && this.#hasRoom(name) && !this.#queue.holds(name);
+    return this.#hasRoom(name) && !this.#queue.holds(name);
   }
 
   /** Takes the cost of one reply. The budget can go below zero by the few signatures of that reply. */
@@ -69,7 +67,6 @@ export class SigningBudget {
     const { promise, resolve } = Promise.withResolvers<T>();
     const waiter = { run: () => resolve(answer()), refuse: () => resolve(refuse()) };
     this.#queue.push(waiter, source, name);
-    if (this.#left < 1) this.#isShort = true;
     if (this.#queue.length === 1) this.#sleep();
     return promise;
   }
@@ -90,7 +87,6 @@ export class SigningBudget {
       if (waiter === undefined) break;
       waiter.run();
     }
-    this.#isShort = this.#queue.length > 0 && this.#left < 1;
     if (this.#queue.length > 0) this.#sleep();
   }
 

@@ -176,7 +176,7 @@ class UdpBatches {
       this.#keep(screened, peer);
       return;
     }
-    if (this.#misses.isFull) {
+    if (this.#misses.isFull(miss)) {
       this.#options.observe.missDropped();
       return;
     }
@@ -185,7 +185,7 @@ class UdpBatches {
       this.#keep(this.#take(miss, answer, reply), peer);
       return;
     }
-    this.#misses.wait(answer, (late) => {
+    this.#misses.wait(miss, answer, (late) => {
       const octets = this.#take(miss, late, this.#late);
       if (octets > 0) this.#addon.send(this.#endpoint, peer.octets, this.#late, octets);
     });

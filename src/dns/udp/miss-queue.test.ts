@@ -123,9 +123,31 @@ test('a fault costs one miss', () => {
   assert.deepEqual([answered, options.faults.length], [[0, 1, 2], 1]);
 });
 
+test('answers that are waited for: of one name half of the limit and half of the rest, and there is room for another name', async () => {
+  const gate = makeGate();
+  const refused: number[] = [];
+  const { offer, ticks, queue, nameNow } = scene((miss) => {
+    if (queue.isFull(miss)) refused.push(miss.peer);
+    else queue.wait(miss, gate.opened, () => {});
+  }, 32);
+  const ask = (peer: number): void => {
+    offer(peer);
+    ticks.shift()!();
+  };
+  nameNow.share = 1;
+  for (const peer of upTo(40)) ask(peer);
+  assert.equal(refused[0], 24);
+  assert.equal(refused.length, 16);
+  nameNow.share = 2;
+  ask(100);
+  assert.equal(refused.includes(100), false);
+  gate.open();
+  await queue.finish(60_000);
+});
+
 test('finishing answers what waits, and waits for what services owe', async () => {
   const gate = makeGate();
-  const { offer, ticks, queue, answered } = scene(() => queue.wait(gate.opened, () => {}));
+  const { offer, ticks, queue, answered } = scene((miss) => queue.wait(miss, gate.opened, () => {}));
   offer(1);
   let finished = false;
   const finishing = queue.finish(60_000).then(() => (finished = true));

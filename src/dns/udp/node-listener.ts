@@ -153,12 +153,12 @@ class UdpReplies {
       this.#send(screened, peer);
       return;
     }
-    if (this.#misses.isFull) {
+    if (this.#misses.isFull(miss)) {
       observe.missDropped();
       return;
     }
     const reply = handler.slow(query, 'udp', screened === PROVEN, source);
-    if (reply instanceof Promise) this.#misses.wait(reply, (late) => this.#sendSlow(miss, late));
+    if (reply instanceof Promise) this.#misses.wait(miss, reply, (late) => this.#sendSlow(miss, late));
     else this.#sendSlow(miss, reply);
   }
 

@@ -1,6 +1,7 @@
 /** What both UDP listeners do with a query: rate limit, EDNS options, counts, and the queue of those that the packet cache cannot answer. */
 
 import { FairQueue } from '../../base/lifecycle/fair-queue.ts';
+import { Portions } from '../../base/lifecycle/portions.ts';
 import { realTimers } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { PeerAddress } from '../../base/network/address.ts';
@@ -32,7 +33,7 @@ export interface ReplyLimiter {
 
 export interface UdpOptions extends ListenOptions {
   readonly limiter?: ReplyLimiter | null;
-  /** Maximum queries that wait for a service; further ones are dropped. */
+  /** Maximum queries that wait for a service; further ones are dropped, of one name from half of it on. */
   readonly inFlight?: number;
 }
 
@@ -186,6 +187,7 @@ export class MissQueue<P> {
   readonly #inFlightMax: number;
   readonly #queue: FairQueue<Miss<P>>;
   #inFlight = 0;
+  readonly #waitingOf = new Portions<number>();
   #scheduled = false;
   #finished: (() => void) | null = null;
 
@@ -215,9 +217,10 @@ export class MissQueue<P> {
     this.#schedule();
   }
 
-  /** The limit of pending answers is reached. */
-  get isFull(): boolean {
-    return this.#inFlight >= this.#inFlightMax;
+  /** Whether an answer to this miss cannot be waited for: as many wait as may, or of its name as many as are left. */
+  isFull(miss: Miss<P>): boolean {
+    const left = this.#inFlightMax - this.#inFlight;
+    return this.#waitingOf.of(this.#nameInFlight(miss)) + 1 > left;
   }
 
   /** `finish` was called: new misses are dropped. */
@@ -226,15 +229,25 @@ export class MissQueue<P> {
   }
 
   /** Calls `deliver` with the reply; a rejection, or what `deliver` throws, is a fault. */
-  wait<T>(reply: Promise<T>, deliver: (reply: T) => void): void {
+  wait<T>(miss: Miss<P>, reply: Promise<T>, deliver: (reply: T) => void): void {
+    const name = this.#nameInFlight(miss);
     this.#inFlight++;
+    this.#waitingOf.add(name, 1);
     reply
       .then(deliver)
       .catch(this.#settings.onFault)
       .finally(() => {
         this.#inFlight--;
+        this.#waitingOf.add(name, -1);
         this.#settle();
       });
+  }
+
+  /** Names are told apart from half of the limit on: what waits before that leaves room for every name. */
+  #nameInFlight({ query }: Miss<P>): number {
+    return this.#inFlight < this.#inFlightMax / 2
+      ? ANY_NAME
+      : this.#settings.handler.nameShare(query, query.length);
   }
 
   /** Resolves when the queue is empty, or after `graceMs`. */

@@ -1,6 +1,7 @@
 /** Budgets of calls to providers, and how those who ask share what is bounded: who has most leaves room for the others. */
 
 import { Portions } from '../../base/lifecycle/portions.ts';
+import type { FeedName } from './feeds.ts';
 import type { RateLimit } from './source.ts';
 
 /** Whose question it is. No answer depends on it, only whether there is room for the question now. */
@@ -9,6 +10,8 @@ export interface Asker {
   readonly node: string;
   /** Twice the share of its network (`queueShare`), plus 1 where its address may be forged. Below ASKER_SHARES. */
   readonly share: number;
+  /** What it asks for, where feeds share what is bounded. */
+  readonly feed?: FeedName;
 }
 
 export const ASKER_SHARES = 128;
@@ -22,19 +25,22 @@ export function askerName({ node, share }: Asker): string {
 const OF_ASKER = 1;
 const OF_FORGEABLE = 3;
 const OF_NODE = 4;
+const OF_FEED = 2;
 
 /** The asker and the groups around it, each with how much it may have. */
 function groupsOf(asker: Asker): readonly (readonly [name: string, times: number])[] {
-  const { node, share } = asker;
+  const { node, share, feed } = asker;
   const groups: [string, number][] = [[askerName(asker), OF_ASKER]];
   if (share % 2 === 1) groups.push([`${node} forgeable`, OF_FORGEABLE]);
   if (node !== '') groups.push([`${node} all`, OF_NODE]);
+  if (feed !== undefined) groups.push([`${node} feed ${feed}`, OF_FEED]);
   return groups;
 }
 
 /**
  * What each asker has of something bounded: at most as much as is left. So one that takes all it can leaves half, and there always is room
- * for another. Addresses that may be forged leave a quarter to proven ones, however many they are, and a node leaves a fifth to others.
+ * for another. Addresses that may be forged leave a quarter to proven ones, however many they are, and a node leaves a fifth to others. One feed,
+ * whoever asks for it, leaves a third to the others.
  */
 export class Shares {
   readonly #taken = new Portions<string>();

@@ -85,6 +85,21 @@ describe('a stranger who asks for all it can', () => {
     }
   });
 
+  it('with forged addresses of all shares, for one feed at a node: another feed has its questions to control', async () => {
+    const asked: string[] = [];
+    const node = makeRemoteClient({
+      ask: async (feed) => {
+        asked.push(feed);
+        return { kind: 'down' };
+      },
+      clock: () => now,
+    });
+    for (let i = 0; i < 1000; i++) void node.ask('meteo', `${i}_0`, here(1 + 2 * (i % 64)));
+    assert.equal(asked.length, 60);
+    await node.ask('crypto', newKey(), here(1));
+    assert.equal(asked.at(-1), 'crypto');
+  });
+
   it('leaves half of the calls that may run at once', async () => {
     first.answers = [LATER];
     client = makeProviderClient({ feeds: feedsOf([first]), clock: () => now });

@@ -27,7 +27,7 @@ export function makeRemoteClient({
   const readings = makeReadingClient({
     timesOf: (feed) => LIFETIMES[feed] ?? null,
     async load(feed, key, _entry, asker) {
-      const waitMs = budget.take(clock(), asker);
+      const waitMs = budget.take(clock(), { ...asker, feed });
       if (waitMs > 0) return { kind: 'limited', retryAfter: Math.ceil(waitMs / 1000) };
       return cachedReading(await ask(feed, key, asker.share), clock());
     },

@@ -102,9 +102,9 @@ describe('the providers of a worker', () => {
   });
 
   it('passes on only so many keys a second that it has not heard of, and of one asker half of what is left', async () => {
-    const { worker, questions, client } = open({ newPerSecond: 4 });
-    const isBusy = (key: string, now = NOW): boolean => {
-      const answer = worker.ask('crypto', key, now);
+    const { worker, questions, client } = open({ offered: ['crypto', 'meteo'], newPerSecond: 4 });
+    const isBusy = (key: string, now = NOW, feed: FeedName = 'crypto'): boolean => {
+      const answer = worker.ask(feed, key, now);
       if (answer instanceof Promise) return false;
       assert.deepEqual(answer, { kind: 'limited', retryAfter: 1 });
       return true;
@@ -124,11 +124,25 @@ describe('the providers of a worker', () => {
       [false, true],
     );
     share = 5;
+    assert.ok(isBusy('D'), 'of one feed two thirds');
     assert.deepEqual(
-      ['D', 'E'].map((key) => isBusy(key)),
+      ['D', 'E'].map((key) => isBusy(key, NOW, 'meteo')),
       [false, true],
     );
     assert.ok(!isBusy('E', NOW + 1000));
+  });
+
+  it('new keys of one feed from all sources, also with forged addresses, leave room for another feed', () => {
+    const { worker } = open({ offered: ['crypto', 'meteo'], newPerSecond: 90 });
+    const isBusy = (feed: FeedName, key: string): boolean => !(worker.ask(feed, key, NOW) instanceof Promise);
+    let had = 0;
+    for (let i = 0; i < 1000; i++) {
+      share = i % 128;
+      if (!isBusy('meteo', `${i}_0`)) had++;
+    }
+    assert.equal(had, 60);
+    share = 1;
+    assert.equal(isBusy('crypto', 'A'), false);
   });
 
   it('asks again for those who waited with one that had no room', async () => {

@@ -98,17 +98,17 @@ export function openWorkerProviders(options: WorkerProvidersOptions): Providers 
         reading.kind === 'limited' ? ask(feed, key, now, share) : reading,
       );
     }
-    return known !== undefined || admitNew(now, share) ? question(name, feed, key, share) : BUSY;
+    return known !== undefined || admitNew(feed, now, share) ? question(name, feed, key, share) : BUSY;
   }
 
-  function admitNew(now: number, share: number): boolean {
+  function admitNew(feed: FeedName, now: number, share: number): boolean {
     const at = Math.floor(now / 1000);
     if (at !== second) {
       second = at;
       newOnes = 0;
       shares.keep(0);
     }
-    const asker: Asker = { node: '', share };
+    const asker: Asker = { node: '', share, feed };
     if (!shares.hasRoom(asker, newPerSecond - newOnes)) return false;
     newOnes++;
     shares.take(asker);

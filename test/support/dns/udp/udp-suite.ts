@@ -357,9 +357,9 @@ export function udpSuite(name: string, listen: ListenUdp, options: TestOptions =
       );
     });
 
-    test('at most so many queries wait at one time', async () => {
+    test('at most so many queries wait at one time, of one name half', async () => {
       const options = setting();
-      await withUdp({ ...options, inFlight: 3 }, async ({ replies, send }) => {
+      await withUdp({ ...options, inFlight: 6 }, async ({ replies, send }) => {
         for (let id = 0; id < 5; id++) send(query(id, 'wait'));
         send(query(9, 'hot'));
         await until(() => replies.length === 1);
