@@ -12,7 +12,7 @@ import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
 import packet from 'dns-packet';
 import { makeSelfSigned } from '../../src/base/certificates.ts';
 import { LIMITS } from '../../src/base/limits.ts';
-import { deployText } from '../support/deploy/unit-file.ts';
+import { deployText, replaced } from '../support/deploy/unit-file.ts';
 import { freePort } from '../support/free-port.ts';
 import { requirePrograms, stop } from '../support/process.ts';
 import { type Account, account, startUqrp, type Uqrp } from '../support/server-process.ts';
@@ -33,14 +33,6 @@ interface Answer {
   readonly status: number;
   readonly version: string;
   readonly body: string;
-}
-
-/** @throws Error when the example lacks a text that is replaced: it would then be tried with settings of its own */
-function replaced(text: string, ...changes: ReadonlyArray<readonly [string, string]>): string {
-  return changes.reduce((result, [from, to]) => {
-    assert.ok(result.includes(from), `the example lacks ${from}`);
-    return result.replaceAll(from, to);
-  }, text);
 }
 
 const PROXIES: readonly Proxy[] = [

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -8,6 +9,14 @@ export function deployPath(name: string): string {
 
 export function deployText(name: string): string {
   return readFileSync(deployPath(name), 'utf8');
+}
+
+/** @throws AssertionError when an example lacks a text that is replaced: it would then be tried with settings of its own */
+export function replaced(text: string, ...changes: ReadonlyArray<readonly [string, string]>): string {
+  return changes.reduce((result, [from, to]) => {
+    assert.ok(result.includes(from), `the example lacks ${from}`);
+    return result.replaceAll(from, to);
+  }, text);
 }
 
 /** The values of a setting in a unit, in their order. */
