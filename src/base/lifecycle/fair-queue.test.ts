@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FairQueue } from './fair-queue.ts';
+
+interface Item {
+  readonly source: number;
+  readonly name: number;
+  readonly id: number;
+}
+
+function scene(capacity: number) {
+  const displaced: Item[] = [];
+  const queue = new FairQueue<Item>(capacity, (item) => displaced.push(item));
+  let id = 0;
+  const offer = (source: number, name: number, weight = 1): boolean => {
+    if (!queue.makeRoom(source, name, weight)) return false;
+    queue.push({ source, name, id: id++ }, source, name, weight);
+    return true;
+  };
+  const all = (): Item[] => {
+    const taken: Item[] = [];
+    for (let item = queue.next(); item !== undefined; item = queue.next()) taken.push(item);
+    return taken;
+  };
+  return { queue, displaced, offer, all };
+}
+
+test('of one source and one name: first in, first out', () => {
+  const { offer, all } = scene(10);
+  for (let i = 0; i < 10; i++) assert.ok(offer(1, 1));
+  assert.deepEqual(
+    all().map(({ id }) => id),
+    [...Array(10).keys()],
+  );
+});
+
+/** What waits, who comes last, and after how many others it may go: its group has a turn after one of each other group, and every second turn. */
+const LAST: readonly {
+  readonly what: string;
+  readonly flood: (i: number) => readonly [source: number, name: number];
+  readonly last: readonly [source: number, name: number];
+  readonly within: number;
+}[] = [
+  { what: 'another name, one flooded from 64 sources', flood: (i) => [i % 64, 1], last: [5, 2], within: 3 },
+  { what: 'another source, one with 300 names', flood: (i) => [1, i % 300], last: [2, 7], within: 3 },
+  { what: 'another source, one with one name', flood: () => [1, 1], last: [2, 1], within: 3 },
+  { what: 'a third name of two', flood: (i) => [i % 64, i % 2], last: [3, 9], within: 5 },
+];
+for (const { what, flood, last, within } of LAST) {
+  test(`who comes last goes among the first: ${what}`, () => {
+    const { offer, all } = scene(1000);
+    for (let i = 0; i < 900; i++) offer(...flood(i));
+    offer(...last);
+    const at = all().findIndex(({ id }) => id === 900);
+    assert.ok(at <= within, `number ${at}`);
+  });
+
+  test(`who comes last has room in a full queue, and another of the flood has none: ${what}`, () => {
+    const { offer, displaced, queue } = scene(900);
+    for (let i = 0; i < 900; i++) offer(...flood(i));
+    assert.equal(offer(...last), true);
+    assert.equal(queue.length, 900);
+    assert.equal(displaced.length, 1);
+    assert.ok(displaced[0]!.id > 500, 'a late one');
+    for (let i = 0; i < 900; i++) offer(...flood(i));
+    assert.ok(queue.holds(last[1]));
+  });
+}
+
+test('what may not go now keeps its place, and nothing behind it waits for it', () => {
+  const { queue, offer } = scene(10);
+  for (let i = 0; i < 4; i++) offer(1, 1);
+  offer(1, 2);
+  assert.equal(queue.next((name) => name === 2)?.id, 4);
+  assert.equal(
+    queue.next((name) => name === 2),
+    undefined,
+  );
+  assert.equal(queue.length, 4);
+  assert.equal(queue.next()?.id, 0);
+});
+
+test('weights: what is heavy takes the room of many, and gives way before many light ones', () => {
+  const { queue, offer, displaced } = scene(100);
+  assert.ok(offer(1, 1, 60));
+  for (let i = 0; i < 40; i++) assert.ok(offer(2, 2));
+  assert.ok(offer(3, 3));
+  assert.deepEqual(
+    displaced.map(({ id }) => id),
+    [0],
+  );
+  assert.equal(offer(4, 4, 101), false, 'more than there is room for at all');
+  assert.equal(queue.holds(1), false);
+});
+
+test('two that want all have half each, and change by turns', () => {
+  const { offer, all } = scene(100);
+  for (let i = 0; i < 100; i++) offer(1, 1);
+  for (let i = 0; i < 100; i++) offer(2, 1);
+  const sources = all().map(({ source }) => source);
+  assert.equal(sources.filter((source) => source === 1).length, 50);
+  for (let i = 2; i < 100; i++) assert.equal(sources[i], sources[i - 2]);
+});
