@@ -6,7 +6,8 @@
  * It fails when the other namespace gets a TC, or loses more than 1 % in all of three tries: other work on the machine makes a try worse, never
  * better. Times are printed and not checked, for the same reason.
  *
- * All of it happens in a network namespace that the script makes. Each source is an address of 127.0.0.0/8 in a /24 of its own.
+ * All of it happens in a network namespace that the script makes. Each source is an address of 127.0.0.0/8 in a /24 of its own; over TCP 400
+ * of them have a connection each.
  *
  *   node test/ci/fairness.ts [questions per second] [the src/cli.ts of another checkout, whose figures are only printed]
  */
@@ -32,29 +33,48 @@ const PACE_MS = 10;
 const PATIENCE_MS = 500;
 const TC = 0x02;
 
-/** Standard input: port, questions a second, seconds, type, DO, and the name around its unique part. It reads no reply. */
+/** Arguments: port, questions a second, seconds, type, DO, udp or tcp, and the name around its unique part. Over TCP 400 connections, of an address each. */
 const FLOOD = `
-import socket, struct, sys, time
-port, rate, seconds, qtype, secure, before, after = sys.argv[1:]
+import os, select, socket, struct, sys, time
+port, rate, seconds, qtype, secure, over, before, after = sys.argv[1:]
 port, rate, seconds, qtype = int(port), int(rate), float(seconds), int(qtype)
 wire = lambda name: b''.join(bytes([len(l)]) + l.encode() for l in name.split('.') if l)
 head, tail = wire(before), wire(after) + b'\\0' + struct.pack('>HH', qtype, 1)
 opt = b'\\0' + struct.pack('>HHIH', 41, 1232, 0x8000, 0) if secure == '1' else b''
-sources = [struct.pack('=I', 0) + bytes([127, 1 + (i >> 8), i & 255, 1]) + bytes(4) for i in range(10000)]
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-s.bind(('', 0))
-start, sent, total, refused = time.monotonic(), 0, int(rate * seconds), 0
 run = '%x' % (time.time_ns() & 0xffffffff)
+def query(n):
+    label = b'x%s-%d' % (run.encode(), n)
+    return struct.pack('>HHHHHH', n & 65535, 0, 1, 0, 0, 1 if opt else 0) + head + bytes([len(label)]) + label + tail + opt
+address = lambda i: bytes([127, 1 + (i >> 8), i & 255, 1])
+if over == 'udp':
+    sources = [struct.pack('=I', 0) + address(i) + bytes(4) for i in range(10000)]
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    s.bind(('', 0))
+    send = lambda n: s.sendmsg([query(n)], [(socket.IPPROTO_IP, 8, sources[n % 10000])], 0, ('127.0.0.1', port))
+else:
+    opened, replies = [], select.epoll()
+    for i in range(400):
+        s = socket.socket()
+        s.bind((socket.inet_ntoa(address(i)), 0))
+        s.connect(('127.0.0.1', port))
+        s.setblocking(False)
+        opened.append(s)
+        replies.register(s.fileno(), select.EPOLLIN)
+    def send(n):
+        text = query(n)
+        opened[n % 400].send(struct.pack('>H', len(text)) + text)
+start, sent, total, refused = time.monotonic(), 0, int(rate * seconds), 0
 while sent < total:
     due = min(total, int((time.monotonic() - start) * rate))
     while sent < due:
-        label = b'x%s-%d' % (run.encode(), sent)
-        query = struct.pack('>HHHHHH', sent & 65535, 0, 1, 0, 0, 1 if opt else 0) + head + bytes([len(label)]) + label + tail + opt
-        try: s.sendmsg([query], [(socket.IPPROTO_IP, 8, sources[sent % 10000])], 0, ('127.0.0.1', port))
+        try: send(sent)
         except OSError: refused += 1
         sent += 1
     time.sleep(0.001)
+    if over == 'tcp':
+        for fd, _ in replies.poll(0):
+            if not os.read(fd, 262144): replies.unregister(fd)
 print(int((sent - refused) / (time.monotonic() - start)))
 `;
 
@@ -62,6 +82,7 @@ interface Flood {
   readonly what: string;
   readonly qtype: number;
   readonly dnssecOk: boolean;
+  readonly over?: 'udp' | 'tcp';
   readonly before: string;
   readonly after: string;
 }
@@ -70,6 +91,14 @@ const WRONG_TOKEN = `auth-svc${'a'.repeat(53)}`;
 const FLOODS: readonly Flood[] = [
   { what: 'denials to sign', qtype: RRTYPE.A, dnssecOk: true, before: 'get', after: 'busy.v1.uqrp.net' },
   { what: 'cold reads', qtype: RRTYPE.TXT, dnssecOk: false, before: 'get', after: 'busy.v1.uqrp.net' },
+  {
+    what: 'denials over TCP',
+    qtype: RRTYPE.A,
+    dnssecOk: true,
+    over: 'tcp',
+    before: 'get',
+    after: 'busy.v1.uqrp.net',
+  },
   {
     what: 'wrong tokens',
     qtype: RRTYPE.A,
@@ -160,9 +189,11 @@ function told(name: string, [cached, fresh]: readonly [Figures, Figures]): strin
   return `${name}: cached ${of(cached)}; fresh ${of(fresh)}\n`;
 }
 
-function startFlood(port: number, { qtype, dnssecOk, before, after }: Flood): ChildProcess {
+function startFlood(port: number, { qtype, dnssecOk, over = 'udp', before, after }: Flood): ChildProcess {
   const figures = [port, PER_SECOND, SECONDS, qtype, dnssecOk ? 1 : 0].map(String);
-  return spawn('python3', ['-c', FLOOD, ...figures, before, after], { stdio: ['ignore', 'pipe', 'inherit'] });
+  return spawn('python3', ['-c', FLOOD, ...figures, over, before, after], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
 }
 
 /** @returns whether the other namespace lost at most 1 %, and no TC */
