@@ -93,10 +93,75 @@ test('weights: what is heavy takes the room of many, and gives way before many l
   assert.equal(queue.holds(1), false);
 });
 
-test('two that want all have half each, and change by turns', () => {
-  const { offer, all } = scene(100);
+test('the heaviest gives way, source or name, also when another one was it before', () => {
+  const { queue, offer, displaced } = scene(1000);
+  for (let i = 0; i < 600; i++) offer(i % 64, 1);
+  for (let i = 0; i < 50; i++) offer(100, 200 + i);
+  for (let i = 0; i < 350; i++) offer(i % 64, 2);
+  offer(70, 70);
+  for (let i = 0; i < 590; i++) queue.next((name) => name === 1);
+  for (let i = 0; i < 590; i++) offer(100, 300 + i);
+  offer(71, 71);
+  offer(72, 3);
+  assert.deepEqual(
+    displaced.map(({ source, name }) => (source === 100 ? 'source 100' : `name ${name}`)),
+    ['name 1', 'source 100', 'source 100'],
+  );
+});
+
+test('whatever came and went, what gives way is of the heaviest source or name, and heavier than the newcomer', () => {
+  const waiting: { source: number; name: number }[] = [];
+  const weight = (key: 'source' | 'name', share: number): number =>
+    waiting.filter((one) => one[key] === share).length;
+  const heaviest = (key: 'source' | 'name'): number =>
+    Math.max(...waiting.map((one) => weight(key, one[key])));
+  const around = (one: { source: number; name: number }): number =>
+    weight('source', one.source) + weight('name', one.name);
+  const gone: { source: number; name: number }[] = [];
+  const queue = new FairQueue<{ source: number; name: number }>(40, (one) => gone.push(one));
+  let seed = 1;
+  const random = (below: number): number => {
+    seed = (seed * 48_271) % 2_147_483_647;
+    return seed % below;
+  };
+  let displaced = 0;
+  for (let i = 0; i < 6000; i++) {
+    if (random(10) < 3) {
+      const one = queue.next((name) => name % 3 !== i % 3);
+      if (one !== undefined) waiting.splice(waiting.indexOf(one), 1);
+      continue;
+    }
+    const flood = Math.floor(i / 500) % 3;
+    const one = {
+      source: flood === 0 ? random(3) : random(20),
+      name: flood === 1 ? random(3) : random(20),
+    };
+    const isFull = waiting.length === 40;
+    const hasRoom = queue.makeRoom(one.source, one.name);
+    assert.ok(hasRoom || isFull);
+    for (const other of gone.splice(0)) {
+      displaced++;
+      assert.ok(around(other) > around(one) + 1);
+      assert.ok(
+        weight('source', other.source) === heaviest('source') ||
+          weight('name', other.name) === heaviest('name'),
+      );
+      waiting.splice(waiting.indexOf(other), 1);
+    }
+    if (!hasRoom) continue;
+    queue.push(one, one.source, one.name);
+    waiting.push(one);
+    assert.equal(queue.length, waiting.length);
+  }
+  assert.ok(displaced > 300, `${displaced}`);
+});
+
+test('two that want all have half each, and change by turns; equals do not displace each other', () => {
+  const { offer, all, displaced } = scene(100);
   for (let i = 0; i < 100; i++) offer(1, 1);
   for (let i = 0; i < 100; i++) offer(2, 1);
+  for (let i = 0; i < 100; i++) offer(1 + (i % 2), 1);
+  assert.equal(displaced.length, 50);
   const sources = all().map(({ source }) => source);
   assert.equal(sources.filter((source) => source === 1).length, 50);
   for (let i = 2; i < 100; i++) assert.equal(sources[i], sources[i - 2]);

@@ -51,7 +51,7 @@ export class FairQueue<T> {
       const own = this.#sources.weightOf(source) + this.#names.weightOf(name) + weight;
       if (heaviest === undefined || weightAround(heaviest) <= own) return false;
       const newest = heaviest.items.pop()!;
-      this.#left(heaviest, heaviest.weights.pop()!);
+      this.#left(heaviest, heaviest.weights.pop()!, false);
       this.#displaced(newest);
     }
     return true;
@@ -74,26 +74,23 @@ export class FairQueue<T> {
 
   /** Takes what has waited longest of those whose turn it is. @param may whether the share of a name may go now @returns undefined: none may */
   next(may: (name: number) => boolean = always): T | undefined {
-    const [first, second] = this.#isTurnOfNames ? [this.#names, this.#sources] : [this.#sources, this.#names];
-    const cell = first.next(may) ?? second.next(may);
+    const cell = (this.#isTurnOfNames ? this.#names : this.#sources).next(may);
     if (cell === undefined) return undefined;
     this.#isTurnOfNames = !this.#isTurnOfNames;
-    const { source, name } = cell;
-    this.#sources.toEnd(source, name.share, cell);
-    this.#names.toEnd(name, source.share, cell);
     const oldest = cell.items.shift()!;
-    this.#left(cell, cell.weights.shift()!);
+    this.#left(cell, cell.weights.shift()!, true);
     return oldest;
   }
 
-  /** Something of the cell is gone. */
-  #left(cell: Cell<T>, weight: number): void {
+  /** Something of the cell is gone. @param isTurn it went: the next turns are those of others */
+  #left(cell: Cell<T>, weight: number, isTurn: boolean): void {
     const { source, name } = cell;
     this.#add(cell, -weight);
     this.#length--;
-    if (cell.items.length > 0) return;
-    this.#sources.drop(source, name.share);
-    this.#names.drop(name, source.share);
+    const isEmpty = cell.items.length === 0;
+    if (!isTurn && !isEmpty) return;
+    this.#sources.after(source, name.share, isEmpty ? null : cell);
+    this.#names.after(name, source.share, isEmpty ? null : cell);
   }
 
   #add(cell: Cell<T>, weight: number): void {
@@ -140,17 +137,14 @@ class Groups<T> {
     else if (this.#heaviest !== undefined && group.weight > this.#heaviest.weight) this.#heaviest = group;
   }
 
-  drop(group: Group<T>, other: number): void {
+  /** The next turn of the group is after all others, and in it that of the cell. @param cell null: nothing of it is left */
+  after(group: Group<T>, other: number, cell: Cell<T> | null): void {
+    // Most often there is one cell: a short queue of misses does not tell sources apart.
+    if (cell !== null && group.cells.size === 1 && this.#groups.size === 1) return;
     group.cells.delete(other);
-    if (group.cells.size === 0) this.#groups.delete(group.share);
-  }
-
-  /** The next turn of the group is after all others, and in it that of the cell. */
-  toEnd(group: Group<T>, other: number, cell: Cell<T>): void {
+    if (cell !== null) group.cells.set(other, cell);
     this.#groups.delete(group.share);
-    this.#groups.set(group.share, group);
-    group.cells.delete(other);
-    group.cells.set(other, cell);
+    if (group.cells.size > 0) this.#groups.set(group.share, group);
   }
 
   /** The first cell, by turns, whose name may go. */

@@ -64,9 +64,11 @@ test('the octets of waiting misses: the limit, and one more', () => {
   const { offer, ticks, options } = scene();
   const long = 65_536;
   const fit = LIMITS.udpMissOctets / long;
-  for (const peer of upTo(fit)) assert.equal(offer(peer, long), true);
+  for (const peer of upTo(fit - 1)) assert.equal(offer(peer, long), true);
+  assert.equal(offer(fit, long + 1), false);
+  assert.equal(offer(fit - 1, long), true);
   assert.equal(offer(fit, 1), false);
-  assert.equal(options.observe.count('miss dropped'), 1);
+  assert.equal(options.observe.count('miss dropped'), 2);
   ticks.shift()!();
   assert.equal(offer(fit, long), true, 'what was answered is not counted');
 });

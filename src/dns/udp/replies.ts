@@ -19,6 +19,7 @@ import {
   TC_BIT,
 } from '../../protocol/dns/skim.ts';
 import { ReplyDecorator, truncateReply } from '../shared/edns.ts';
+import { QUEUE_SHARES } from '../shared/handler.ts';
 import { headerRcode, type ListenOptions } from '../shared/listener.ts';
 
 /** Decision for an unproven address: send whole, truncate (TC), or drop. */
@@ -172,8 +173,9 @@ type Settings = Pick<UdpOptions, 'handler' | 'inFlight' | 'observe' | 'onFault'>
 export const CROWDED = 4 * MISSES_PER_TICK;
 /** What a miss takes of the queue: one place, and more if it is longer. All places together are `udpMissOctets`. */
 const PLACE_OCTETS = LIMITS.udpMissOctets / LIMITS.udpMisses;
-/** The share of names of all misses while the queue is short. */
+/** The share of names of all misses while the queue is short, and the share of sources of those: they go in the order in which they came. */
 const ANY_NAME = 0;
+const ANY_SOURCE = QUEUE_SHARES;
 
 /**
  * Misses and pending answers of services, some for each tick: the socket is read between ticks. Sources take turns, and so do names when many wait, the oldest of each first.
@@ -206,14 +208,15 @@ export class MissQueue<P> {
 
   /** Whether a miss of so many octets fits, where heavier ones may have given way. What gives way or does not fit counts as dropped. */
   makeRoom(octets: number, source: number, name: number): boolean {
-    const hasRoom = this.#queue.makeRoom(source, name, placesOf(octets));
+    const hasRoom = this.#queue.makeRoom(lineOf(source, name), name, placesOf(octets));
     if (!hasRoom) this.#settings.observe.missDropped();
     return hasRoom;
   }
 
   /** Call `makeRoom` first. */
   push(miss: Miss<P>): void {
-    this.#queue.push(miss, miss.source, miss.name, placesOf(miss.query.length));
+    const { source, name, query } = miss;
+    this.#queue.push(miss, lineOf(source, name), name, placesOf(query.length));
     this.#schedule();
   }
 
@@ -288,6 +291,10 @@ export class MissQueue<P> {
     if (this.#queue.length > 0) this.#schedule();
     else this.#settle();
   }
+}
+
+function lineOf(source: number, name: number): number {
+  return name === ANY_NAME ? ANY_SOURCE : source;
 }
 
 function placesOf(octets: number): number {
