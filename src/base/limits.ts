@@ -141,7 +141,7 @@ export const LIMITS = {
   feedBatchChanges: 1000, // changes in a batch of the feed
   feedBatchOctets: 900_000, // rows of a batch before compression
   feedMessage: 1_000_000, // below the 1 MB that a broker takes by default
-  feedSnapshot: 68_719_476_736, // the file of a view: its whole address space
+  feedSnapshot: 1_099_511_627_776, // the file of a view: its whole address space
   feedFile: 268_435_456, // a file that control sends to its nodes
   feedSnapshotPart: 524_288, // of the content of a snapshot, in one message
   feedSnapshotMinutes: 30, // between two snapshots

@@ -135,6 +135,7 @@ function run({
     return {
       epoch,
       seq: cursor,
+      octets: systemFiles.facts(file)?.octets ?? 0,
       content: readParts(file),
       discard: () => systemFiles.async.remove(directoryOfCopy),
     };
@@ -144,6 +145,7 @@ function run({
   const maker = startSnapshotMaker({
     writer: createSnapshotWriter({ bus, secrets, verifier, clock }),
     copyView,
+    reserve: (octets) => bus.reserveChunks(octets),
     present() {
       const [epoch, seq] = [view.epoch(), view.cursor()];
       return epoch === null || seq === null ? null : { epoch, seq };

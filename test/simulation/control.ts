@@ -383,10 +383,12 @@ function startSnapshots(
       return {
         epoch,
         seq: view.cursor()!,
+        octets: 0,
         content: inPieces(view.copy()),
         discard: () => Promise.resolve(),
       };
     },
+    reserve: (octets) => bus.reserveChunks(octets),
     present: () => {
       const [epoch, seq] = [view.epoch(), view.cursor()];
       return epoch === null || seq === null ? null : { epoch, seq };

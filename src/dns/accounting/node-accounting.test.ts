@@ -135,6 +135,19 @@ describe('from a node to the control side', () => {
     assert.deepEqual(files(), []);
   });
 
+  test('a sink that answers late is asked less often, and gets the same sums', async () => {
+    before = () => new Promise((resolve) => timers.after(2_000, resolve));
+    for (let second = 0; second < 30; second++) {
+      accounting.take(handoverOf({ a: 1 }));
+      await timers.advance(1_000);
+    }
+    // Two seconds each, then six.
+    assert.ok(sent.length >= 3 && sent.length <= 5, `${sent.length} batches in 30 s`);
+    before = async () => {};
+    await timers.advance(20_000);
+    assert.deepEqual(sums(), { a: 30 });
+  });
+
   test('answers belong to the hour in which their second began', async () => {
     accounting.take(handoverOf({ a: 1 }, START + HOUR - 1));
     accounting.take(handoverOf({ a: 1 }, START + HOUR));

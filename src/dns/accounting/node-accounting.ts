@@ -36,7 +36,15 @@ interface Sender {
 }
 
 /** Milliseconds from the end of one pass to the next: a sink takes at most one unit of work a second. */
-const PAUSE_MS = 1000;
+const PAUSE = { leastMs: 1_000, mostMs: 10_000, factor: 3 } as const;
+
+/**
+ * A sink that has more to do than it can answers late, and is asked less often: what waits meanwhile is summed up and makes larger batches, and
+ * nobody has to tell many nodes how many they are. @param tookMs of the last pass
+ */
+function pauseAfter(tookMs: number): number {
+  return Math.min(PAUSE.mostMs, Math.max(PAUSE.leastMs, PAUSE.factor * tookMs));
+}
 const BACKOFF: Backoff = { firstMs: 1000, capMs: 3_000 };
 /** Longer than any wake-up takes to come. */
 const IDLE_MS = 60_000;
@@ -47,7 +55,8 @@ function startSender<Batch>(options: SenderOptions<Batch>): Sender {
   const ending = new AbortController();
   const waker = createWaker(ending.signal, timers);
 
-  async function pass(): Promise<void> {
+  /** @param isOver asked after each batch: what waits then is left to the next pass */
+  async function pass(isOver: () => boolean): Promise<void> {
     for (let left = batchesAPass; left > 0; left--) {
       const batch = outbox.next();
       if (batch === null) return;
@@ -59,6 +68,7 @@ function startSender<Batch>(options: SenderOptions<Batch>): Sender {
         onRefused(batch);
       }
       outbox.settle();
+      if (isOver()) return;
     }
   }
 
@@ -68,8 +78,9 @@ function startSender<Batch>(options: SenderOptions<Batch>): Sender {
     backoff: BACKOFF,
     async pass() {
       if (outbox.next() === null) return IDLE_MS;
-      await pass();
-      await waker.sleep(PAUSE_MS);
+      const began = timers.elapsed();
+      await pass(() => timers.elapsed() - began >= PAUSE.leastMs);
+      await waker.sleep(pauseAfter(timers.elapsed() - began));
       return outbox.next() === null ? IDLE_MS : 0;
     },
     onError(error, failures) {
@@ -84,7 +95,7 @@ function startSender<Batch>(options: SenderOptions<Batch>): Sender {
       const late = Promise.withResolvers<void>();
       const cancel = timers.after(limitMs, late.resolve);
       // A pass under way may hold a batch: two must not send at once.
-      const last = running.then(pass).catch(onFailing);
+      const last = running.then(() => pass(() => false)).catch(onFailing);
       await Promise.race([last, late.promise]);
       cancel();
     },

@@ -70,6 +70,8 @@ export interface Bus {
   getChunk(name: string): Promise<Uint8Array | null>;
   /** Removes a part, and overwrites it on the broker's disk. A part that does not exist is no fault. */
   deleteChunk(name: string): Promise<void>;
+  /** Lets the broker keep at least so many octets of parts; it never makes that less. Nodes may not ask. */
+  reserveChunks(octets: number): Promise<void>;
   /** Names of the stored parts, in any order. Nodes may not ask. */
   chunkNames(): Promise<readonly string[]>;
   state(): BusState;

@@ -39,14 +39,19 @@ describe('the maker of snapshots', () => {
     const broker = createMemoryBroker(() => 0.5, timers);
     const world = snapshotWorld(broker.connect('control'), broker.connect('node'));
     const made: number[] = [];
+    const reserved: number[] = [];
     const state = { seq: 1, fails: false, errors: 0 };
     const maker = startSnapshotMaker({
       writer: world.writer,
       present: () => ({ epoch: EPOCH, seq: state.seq }),
+      async reserve(octets) {
+        reserved.push(octets);
+        throw new Error('the broker has no room');
+      },
       async copyView() {
         if (state.fails) throw new Error('not now');
         const content = inPieces(new Uint8Array(10));
-        return { epoch: EPOCH, seq: state.seq, content, discard: async () => {} };
+        return { epoch: EPOCH, seq: state.seq, octets: 10, content, discard: async () => {} };
       },
       format: FORMAT,
       files: [],
@@ -54,7 +59,7 @@ describe('the maker of snapshots', () => {
       onMade: ({ seq }) => made.push(seq),
       onError: () => state.errors++,
     });
-    return { timers, made, state, maker };
+    return { timers, made, reserved, state, maker };
   }
 
   it('makes one at the start, one a minute while much is written, and else one in half an hour', async () => {
@@ -82,6 +87,13 @@ describe('the maker of snapshots', () => {
     await timers.advance(5_000);
     assert.equal(made.length, 2);
     assert.ok(state.errors > 0);
+    await maker.stop();
+  });
+
+  it('asks for room for three of its views, and makes one although the broker has none', async () => {
+    const { timers, made, reserved, maker } = started();
+    await timers.advance(1_000);
+    assert.deepEqual([reserved, made], [[30], [1]]);
     await maker.stop();
   });
 });

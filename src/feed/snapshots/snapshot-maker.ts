@@ -30,6 +30,8 @@ import { createSnapshotReader, type FoundSnapshot } from './snapshot-reader.ts';
 export interface ViewToSend {
   readonly epoch: string;
   readonly seq: number;
+  /** Of the content. */
+  readonly octets: number;
   readonly content: AsyncIterable<Uint8Array>;
   discard(): Promise<void>;
 }
@@ -44,6 +46,8 @@ interface SnapshotMakerOptions {
   readonly writer: SnapshotWriter;
   /** Copies a view that is up to date. Rejects when there is none. */
   readonly copyView: () => Promise<ViewToSend>;
+  /** Lets the broker keep so many octets of snapshots. */
+  readonly reserve: (octets: number) => Promise<void>;
   /** Where that view is now. */
   readonly present: () => SnapshotPlace | null;
   readonly format: FileFormat;
@@ -61,6 +65,8 @@ export interface SnapshotMaker {
 }
 
 const MINUTE_MS = 60_000;
+/** While one is made, the two before it are there. */
+const KEPT = 3;
 /** How often it is seen how far the log has gone on. */
 const LOOK_MS = 5_000;
 /** Of the time between two snapshots at most a tenth is spent on making them. */
@@ -91,7 +97,7 @@ export function isSnapshotDue(
 const BACKOFF = { firstMs: 1_000, capMs: MINUTE_MS } as const;
 
 export function startSnapshotMaker(options: SnapshotMakerOptions): SnapshotMaker {
-  const { writer, copyView, present, format, files, timers = realTimers, onMade, onError } = options;
+  const { writer, copyView, reserve, present, format, files, timers = realTimers, onMade, onError } = options;
   let last: (SnapshotPlace & { readonly beganAt: number; readonly tookMs: number }) | null = null;
   const ending = new AbortController();
   const waker = createWaker(ending.signal, timers);
@@ -100,8 +106,10 @@ export function startSnapshotMaker(options: SnapshotMakerOptions): SnapshotMaker
 
   async function makeOne(): Promise<SnapshotManifest> {
     const copy = await copyView();
-    const { epoch, seq, content } = copy;
+    const { epoch, seq, octets, content } = copy;
     try {
+      // Where the broker has no room for that, it keeps fewer: nodes refuse one without all its parts.
+      await reserve(KEPT * octets).catch(() => {});
       const manifest = await writer.put({ kind: 'view', epoch, seq, format, content });
       for (const file of files) {
         const found = await contentOf(file, epoch);

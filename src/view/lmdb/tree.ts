@@ -17,8 +17,11 @@ const LAYOUT_VERSION = 'uqrp-view 3';
 /** 24 records of 300 bytes fill a page; the largest record needs no overflow page. Three levels hold a million. */
 export const PAGE_SIZE = 8192;
 
-/** Bytes of address space, not memory. It never grows, so that no thread has to map the file again. */
-const MAP_SIZE = 64 * 2 ** 30;
+/**
+ * Bytes of address space, not memory. It never grows, so that no thread has to map the file again. x64 gives a process 128 TiB; some kernels for
+ * other machines give 512 GiB, in which a view and the next one must fit.
+ */
+const MAP_SIZE = process.arch === 'x64' ? 2 ** 40 : 128 * 2 ** 30;
 
 /** Worker threads and processes that may read at once, with one reader slot each, or two within one event loop tick. */
 const MAX_READERS = 512;

@@ -3,12 +3,13 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { nkeys } from '@nats-io/transport-node';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect, nkeys } from '@nats-io/transport-node';
 import { inState } from '../../../../test/support/feed/bus/bus-suite.ts';
 import { type NatsServer, natsMissing, startNats } from '../../../../test/support/feed/bus/nats-server.ts';
-import { natsWorld } from '../../../../test/support/feed/bus/nats-world.ts';
+import { natsWorld, SMALL_STREAMS } from '../../../../test/support/feed/bus/nats-world.ts';
 import { makeSelfSigned } from '../../../base/certificates.ts';
-import { type Bus, BusError, type BusState, SUBJECTS } from '../bus.ts';
+import { type Bus, BusError, type BusState, STREAMS, SUBJECTS } from '../bus.ts';
 
 const bytes = (of: string): Uint8Array => Buffer.from(of);
 const opened = async (bus: Bus): Promise<Bus> => {
@@ -49,6 +50,25 @@ describe('the bus over NATS', { skip: natsMissing() ?? false }, () => {
     control.publish('live', bytes('change'));
     assert.equal(await heard.promise, 'change');
     assert.equal(control.state(), 'connected');
+    await world.close();
+  });
+
+  it('lets the broker keep more parts of snapshots, never fewer, and says when it has no room for that', async () => {
+    const server = await startNats();
+    const world = await natsWorld(server);
+    const control = await opened(world.open());
+    const bound = async (): Promise<number> => {
+      const connection = await connect({ servers: server.address });
+      const { config } = await (await jetstreamManager(connection)).streams.info(STREAMS.chunks);
+      await connection.close();
+      return config.max_bytes;
+    };
+    await control.reserveChunks(SMALL_STREAMS.chunkOctets + 1);
+    assert.equal(await bound(), SMALL_STREAMS.chunkOctets + 1);
+    await control.reserveChunks(1);
+    assert.equal(await bound(), SMALL_STREAMS.chunkOctets + 1);
+    // It has 256 MB for everything.
+    await assert.rejects(control.reserveChunks(2 ** 30), BusError);
     await world.close();
   });
 

@@ -133,6 +133,7 @@ export function openNatsBus(options: NatsBusOptions): Bus {
     putChunk: (name, data) => call(({ streams }) => streams.putChunk(name, data)),
     getChunk: (name) => call(({ streams }) => streams.getChunk(name)),
     deleteChunk: (name) => call(({ streams }) => streams.deleteChunk(name)),
+    reserveChunks: (octets) => call(({ streams }) => streams.reserveChunks(octets)),
     chunkNames: () => call(({ streams }) => streams.chunkNames()),
     state: () => (current === null ? 'disconnected' : 'connected'),
     roundTrip: () => current?.roundTrip ?? 0,

@@ -28,6 +28,7 @@ export interface NatsStreams {
   putChunk(name: string, data: Uint8Array): Promise<void>;
   getChunk(name: string): Promise<Uint8Array | null>;
   deleteChunk(name: string): Promise<void>;
+  reserveChunks(octets: number): Promise<void>;
   chunkNames(): Promise<readonly string[]>;
 }
 
@@ -129,6 +130,13 @@ export async function openStreams(
       const found = await chunk(name);
       // The third argument erases: the broker overwrites the message on its disk. A purge would not.
       if (found !== null) await manager.streams.deleteMessage(STREAMS.chunks, found.seq, true);
+    },
+    async reserveChunks(octets) {
+      await ready();
+      const { config } = await manager.streams.info(STREAMS.chunks);
+      // A negative number is no bound.
+      const isBounded = config.max_bytes >= 0 && config.max_bytes < octets;
+      if (isBounded) await manager.streams.update(STREAMS.chunks, { ...config, max_bytes: octets });
     },
     async chunkNames() {
       await ready();

@@ -219,6 +219,7 @@ export function createMemoryBroker(
           return stored === undefined ? null : broker.bend(subject, stored, end.name);
         }),
       deleteChunk: (name) => streamCall(() => void chunks.delete(chunkSubject(name))),
+      reserveChunks: () => streamCall(() => {}),
       chunkNames: () =>
         streamCall(() => [...chunks.keys()].map((subject) => subject.slice(`${SUBJECTS.chunks}.`.length))),
       state: () => (isConnected(end) ? 'connected' : 'disconnected'),

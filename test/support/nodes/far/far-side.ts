@@ -56,14 +56,18 @@ async function until(name: string, payload: string | null): Promise<void> {
   throw new Error(`${name}: not right within ${PATIENCE_MS / 1000} s`);
 }
 
+async function answer(request: FarRequest): Promise<void> {
+  const reply = { id: request.id, error: null };
+  try {
+    const value = await carryOut(request);
+    process.send?.({ ...reply, at: wallClock(), value } satisfies FarReply);
+  } catch (error) {
+    process.send?.({ ...reply, at: wallClock(), error: String(error) } satisfies FarReply);
+  }
+}
+
 if (process.send !== undefined && import.meta.main) {
-  process.on('message', async (request: FarRequest) => {
-    const [error, value] = await carryOut(request).then(
-      (done) => [null, done] as const,
-      (fault: unknown) => [String(fault), null] as const,
-    );
-    process.send?.({ id: request.id, at: wallClock(), error, value } satisfies FarReply);
-  });
+  process.on('message', (request: FarRequest) => void answer(request));
   // Its parent ended.
   process.once('disconnect', () => {
     node?.child.kill('SIGKILL');
