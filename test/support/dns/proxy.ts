@@ -45,12 +45,15 @@ export const WAYS: readonly Way[] = ['together', 'apart', 'first'];
 
 export interface Relay {
   readonly port: number;
+  /** Connections to the listener that are open. */
+  open(): number;
   close(): void;
 }
 
 /** Relays connections to a port of this host. @param header what each begins with */
 export async function startRelay(to: number, header: () => Buffer, way: Way = 'together'): Promise<Relay> {
   const sockets = new Set<Socket>();
+  const upstreams = new Set<Socket>();
   const keep = (socket: Socket): Socket => {
     sockets.add(socket);
     socket.on('error', () => socket.destroy());
@@ -60,7 +63,11 @@ export async function startRelay(to: number, header: () => Buffer, way: Way = 't
   const server = createServer({ allowHalfOpen: true }, (client) => {
     const upstream = keep(connect({ port: to, host: '127.0.0.1', allowHalfOpen: true }));
     keep(client).once('close', () => upstream.destroy());
-    upstream.once('close', () => client.destroy());
+    upstreams.add(upstream);
+    upstream.once('close', () => {
+      upstreams.delete(upstream);
+      client.destroy();
+    });
     upstream.pipe(client);
     const start = async (first: Buffer): Promise<void> => {
       const octets = header();
@@ -86,6 +93,7 @@ export async function startRelay(to: number, header: () => Buffer, way: Way = 't
   const { port } = await listening(server, { host: '127.0.0.1', port: 0, reusePort: false });
   return {
     port,
+    open: () => upstreams.size,
     close() {
       for (const socket of sockets) socket.destroy();
       server.close();

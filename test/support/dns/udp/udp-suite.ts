@@ -305,8 +305,12 @@ export function udpSuite(name: string, listen: ListenUdp, options: TestOptions =
     test('a late answer counts for the client that asked, whoever has asked since', async () => {
       const options = setting();
       const seen: string[] = [];
+      const screened = new Set<string>();
       const limiter: ReplyLimiter = {
-        screen: () => 'pass',
+        screen: (address) => {
+          screened.add(textOf(address));
+          return 'pass';
+        },
         admit: (address) => {
           seen.push(textOf(address));
           return 'pass';
@@ -321,6 +325,7 @@ export function udpSuite(name: string, listen: ListenUdp, options: TestOptions =
         options.handler.gate.open();
         await until(() => replies.length === 2);
         assert.deepEqual(seen, ['198.51.100.7', '192.0.2.1']);
+        assert.deepEqual([...screened], ['192.0.2.1']);
       });
     });
 
