@@ -76,9 +76,36 @@ describe('follower and the health of the feed', () => {
     const follower = rig.start({ pollMs: 5 });
     await follower.ready;
     assert.deepEqual([rig.view.cursor(), follower.isStale(), follower.currentAt()], [2, true, null]);
-    Object.assign(rig.source, { heardAt, bounds });
+    // A heartbeat proves nothing of what was read before (seed 1481794060).
+    rig.source.heardAt = heardAt;
+    assert.deepEqual([follower.isStale(), follower.currentAt()], [true, null]);
+    rig.source.bounds = bounds;
     await rig.until(() => !follower.isStale());
     assert.equal(follower.currentAt(), rig.now);
+  });
+
+  it('reads on after a part of the log, up to the end that it knows', async () => {
+    rig.source.write(namespaceUpserted('ns'));
+    await rig.start().ready;
+    await rig.follower?.stop();
+    rig.source.write(upserted('a.ns.v1'), upserted('b.ns.v1'), upserted('c.ns.v1'));
+    rig.source.bend = (changes) => changes.slice(0, 1);
+    await rig.start().ready;
+    assert.equal(rig.view.cursor(), 4);
+  });
+
+  it('is not current while the source gives nothing of what the log is known to have', async () => {
+    rig.source.write(namespaceUpserted('ns'));
+    await rig.start().ready;
+    await rig.follower?.stop();
+    rig.source.write(upserted('a.ns.v1'));
+    rig.source.bend = () => [];
+    const follower = rig.start({ pollMs: 5 });
+    await follower.attempted;
+    assert.deepEqual([rig.view.cursor(), follower.isStale(), follower.currentAt()], [1, true, null]);
+    rig.source.bend = (changes) => changes;
+    await rig.until(() => !follower.isStale());
+    rig.assertSame();
   });
 });
 

@@ -89,6 +89,8 @@ export function startFollower(options: FollowerOptions): Follower {
   let at: 'source' | 'view' = 'source';
   let checkedAt = Number.NEGATIVE_INFINITY;
   let hasHeard = false;
+  /** Whether `head` is the end of a copy of the log. */
+  let isCopy = false;
 
   const enter = (next: FollowerState): void => {
     if (next === state) return;
@@ -150,7 +152,7 @@ export function startFollower(options: FollowerOptions): Follower {
     }
   }
 
-  /** Applies until the log gives no more. */
+  /** Applies until the log gives no more. A copy may end before the log does: then the next part comes from its origin. */
   async function follow(): Promise<void> {
     while (cursor !== null && !signal.aborted) {
       const from: number = cursor;
@@ -164,13 +166,14 @@ export function startFollower(options: FollowerOptions): Follower {
         const seq = next;
         await write(part, seq, () => view.apply(part, seq));
       }
-      if (isLast(changes)) return;
+      if (changes.length === 0 || (isLast(changes) && next >= head)) return;
     }
   }
 
   async function readBounds(): Promise<LogBounds> {
     const bounds = await source.bounds();
     head = bounds.head;
+    isCopy = bounds.isCopy === true;
     checkedAt = clock();
     return bounds;
   }
@@ -188,14 +191,14 @@ export function startFollower(options: FollowerOptions): Follower {
     // After a restored backup the operator gives the database another epoch, so that every view is built again.
     const isRestored = epoch !== null && isSuccessor(bounds.epoch, epoch);
     // After a restored backup a copy of the log may still be the one of before. Only its origin knows.
-    if (isOther && !isRestored && bounds.isCopy === true) throw new Error('the log is a copy of another one');
+    if (isOther && !isRestored && isCopy) throw new Error('the log is a copy of another one');
     if (isOther && !isRestored && !accepts) throw new OtherStoreError();
     if (isOther || cursor === null || cursor < bounds.oldest - 1 || cursor > head || view.isLost()) {
       await buildView(bounds.epoch);
       return false;
     }
     if (cursor < head) health.heardOf(clock());
-    return cursor === head && bounds.isCopy !== true;
+    return cursor === head && !isCopy;
   }
 
   async function pass(): Promise<number> {
@@ -213,7 +216,8 @@ export function startFollower(options: FollowerOptions): Follower {
       await follow();
     }
     if (signal.aborted) return 0;
-    health.passed(began);
+    // Else the view lacks something, or may lack what the copy does not have: it is as current as it was before.
+    if (!isCopy && cursor !== null && cursor >= head) health.passed(began);
     reports.recovered();
     accepts = false;
     if (waker.woken()) health.heardOf(clock());

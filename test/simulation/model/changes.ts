@@ -66,8 +66,8 @@ export function createChangesCheck(model: Model): ChangesCheck {
     page(reader, changes, asked, isLast) {
       reader.heard.push(...changes);
       if (!isLast) return;
-      checkTagged(reader, asked);
-      for (const isDeletion of [false, true]) checkUntagged(reader, asked, isDeletion);
+      const rest = checkTagged(reader, asked);
+      for (const isDeletion of [false, true]) checkUntagged(reader, rest, asked, isDeletion);
       checkClosings(reader, asked);
     },
   };
@@ -79,27 +79,44 @@ export function createChangesCheck(model: Model): ChangesCheck {
     );
   }
 
-  function checkTagged(reader: ChangeReader, asked: number): void {
+  /** @returns changes without a tag of their own: of bulk writes and of writes that were never answered */
+  function checkTagged(reader: ChangeReader, asked: number): readonly Change[] {
     const seen = new Set<Write<unknown>>();
+    const rest: Change[] = [];
     let latest = 0;
     for (const change of reader.heard) {
-      const writes = byTag.get(`${change.key} ${change.etag}`);
-      if (writes === undefined) continue;
+      const writes = byTag.get(tagOf(change));
+      if (writes === undefined) {
+        rest.push(change);
+        continue;
+      }
       const left = writes.filter((each) => !seen.has(each)).sort((a, b) => a.to - b.to);
       const write = left.find(({ to }) => to >= latest) ?? left[0];
-      if (write === undefined) throw fault(reader, `${JSON.stringify(change)} is told twice`);
+      if (write === undefined) {
+        // A bulk write, a deletion, and a record that is made again, in one millisecond.
+        rest.push(change);
+        continue;
+      }
+      const isOnly = reader.heard.filter((each) => tagOf(each) === tagOf(change)).length <= writes.length;
       if (write.to < latest) throw fault(reader, `${JSON.stringify(change)} comes too late`);
       seen.add(write);
-      latest = Math.max(latest, write.from);
+      // Which of several changes with this tag is of this write, nobody can say.
+      if (isOnly) latest = Math.max(latest, write.from);
     }
     for (const [tag, writes] of byTag) {
       const isMissing = writes.some((write) => mustBeTold(write, reader, asked) && !seen.has(write));
       if (isMissing) throw fault(reader, `lacks ${tag}`);
     }
+    return rest;
   }
 
   /** Bulk writes, deletions, and what was never answered: how many there are of a key. */
-  function checkUntagged(reader: ChangeReader, asked: number, isDeletion: boolean): void {
+  function checkUntagged(
+    reader: ChangeReader,
+    rest: readonly Change[],
+    asked: number,
+    isDeletion: boolean,
+  ): void {
     const event = isDeletion ? 'record.deleted' : 'record.upserted';
     const untagged = new Map<string, Untagged>();
     for (const [key, { writes }] of state.records) {
@@ -108,8 +125,8 @@ export function createChangesCheck(model: Model): ChangesCheck {
       );
       untagged.set(key, { writes: some, changes: 0 });
     }
-    for (const change of reader.heard) {
-      if (change.event !== event || byTag.has(`${change.key} ${change.etag}`)) continue;
+    for (const change of rest) {
+      if (change.event !== event) continue;
       const of = untagged.get(change.key!);
       if (of === undefined) throw fault(reader, `${JSON.stringify(change)} is of no write`);
       of.changes++;
@@ -156,6 +173,8 @@ export function createChangesCheck(model: Model): ChangesCheck {
     return !write.isVoid && write.from > 0 && !isCascade && !silent.has(write);
   }
 }
+
+const tagOf = ({ key, etag }: Change): string => `${key} ${etag}`;
 
 const fault = ({ account }: ChangeReader, text: string): ModelError =>
   new ModelError(`/changes of ${account} ${text}`);
