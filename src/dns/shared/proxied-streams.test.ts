@@ -29,9 +29,9 @@ type Extra = Pick<Setting, 'proxies'> & {
 
 interface Kind {
   readonly transport: 'tcp' | 'dot' | 'doh';
-  listen(options: Setting, extra: Extra): Promise<Listener>;
+  readonly listen: (options: Setting, extra: Extra) => Promise<Listener>;
   /** Asks one question over a connection of its own, which stays open. @returns the label that came back; null: closed without an answer */
-  ask(port: number, label: string): Promise<string | null>;
+  readonly ask: (port: number, label: string) => Promise<string | null>;
 }
 
 const closers: (() => void)[] = [];
