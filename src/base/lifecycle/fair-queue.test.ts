@@ -80,6 +80,39 @@ test('what may not go now keeps its place, and nothing behind it waits for it', 
   assert.equal(queue.next()?.id, 0);
 });
 
+test('a name and a source of which something gives way keep their turns', () => {
+  for (const swap of [false, true]) {
+    const { queue, offer, displaced } = scene(4);
+    const add = (a: number, b: number): boolean => (swap ? offer(b, a) : offer(a, b));
+    // The first turn is that of a source.
+    if (!swap) assert.ok(add(9, 9) && queue.next());
+    for (const [source, name] of [
+      [1, 1],
+      [2, 1],
+      [3, 1],
+      [4, 2],
+    ] as const)
+      assert.ok(add(source, name));
+    const last = swap ? 5 : 6;
+    assert.ok(add(last, last));
+    assert.equal(displaced.length, 1);
+    const { source, name } = queue.next()!;
+    assert.equal(swap ? source : name, 1, 'it was there before the others');
+  }
+});
+
+test('of questions that are equally heavy the one that came last gives way, not the one whose turn is next', () => {
+  for (const swap of [false, true]) {
+    const { offer, displaced } = scene(4);
+    for (let i = 0; i < 4; i++) assert.ok(swap ? offer(7, i) : offer(i, 7));
+    assert.ok(offer(8, 8));
+    assert.deepEqual(
+      displaced.map(({ id }) => id),
+      [3],
+    );
+  }
+});
+
 test('weights: what is heavy takes the room of many, and gives way before many light ones', () => {
   const { queue, offer, displaced } = scene(100);
   assert.ok(offer(1, 1, 60));

@@ -88,9 +88,13 @@ export class FairQueue<T> {
     this.#add(cell, -weight);
     this.#length--;
     const isEmpty = cell.items.length === 0;
-    if (!isTurn && !isEmpty) return;
-    this.#sources.after(source, name.share, isEmpty ? null : cell);
-    this.#names.after(name, source.share, isEmpty ? null : cell);
+    if (isTurn) {
+      this.#sources.after(source, name.share, isEmpty ? null : cell);
+      this.#names.after(name, source.share, isEmpty ? null : cell);
+    } else if (isEmpty) {
+      this.#sources.drop(source, name.share);
+      this.#names.drop(name, source.share);
+    }
   }
 
   #add(cell: Cell<T>, weight: number): void {
@@ -147,6 +151,12 @@ class Groups<T> {
     if (group.cells.size > 0) this.#groups.set(group.share, group);
   }
 
+  /** Nothing is left of a cell that gave way. Its group keeps its turn: else a flood of newcomers could take it from it again and again. */
+  drop(group: Group<T>, other: number): void {
+    group.cells.delete(other);
+    if (group.cells.size === 0) this.#groups.delete(group.share);
+  }
+
   /** The first cell, by turns, whose name may go. */
   next(may: (name: number) => boolean): Cell<T> | undefined {
     for (const group of this.#groups.values()) {
@@ -155,7 +165,7 @@ class Groups<T> {
     return undefined;
   }
 
-  /** The heaviest cell of the heaviest group. */
+  /** The heaviest cell of the heaviest group; of equal ones the last, whose turn is farthest. */
   heaviest(): Cell<T> | undefined {
     this.#heaviest ??= heaviestOf(this.#groups.values());
     return this.#heaviest && heaviestOf(this.#heaviest.cells.values());
@@ -164,6 +174,6 @@ class Groups<T> {
 
 function heaviestOf<G extends { readonly weight: number }>(all: Iterable<G>): G | undefined {
   let heaviest: G | undefined;
-  for (const one of all) if (heaviest === undefined || one.weight > heaviest.weight) heaviest = one;
+  for (const one of all) if (heaviest === undefined || one.weight >= heaviest.weight) heaviest = one;
   return heaviest;
 }
