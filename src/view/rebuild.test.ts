@@ -70,6 +70,34 @@ describe('rebuild beside the serving view', () => {
     await maker.close();
   });
 
+  it('a snapshot that was adopted takes many changes in one transaction', async () => {
+    const records = 30_000;
+    const all = (octets: number) =>
+      Array.from({ length: records }, (_, i) =>
+        upserted(`k${(i * 7919) % records}.res.ns.v1`, 'v'.repeat(octets + (i % 90))),
+      );
+    const maker = openLmdbWriter({ path: join(directory, 'maker'), wipeAfterMs: 0 });
+    const made = await maker.rebuild();
+    await made.load([namespaceUpserted('ns')]);
+    await made.load(all(100));
+    await made.finish([], 1, 'an epoch');
+    const { file } = await maker.copyTo(join(directory, 'copy'));
+    await maker.close();
+    const writer = openLmdbWriter({ path, wipeAfterMs: 0 });
+    const rebuild = await writer.rebuild();
+    await rebuild.adopt(file, { epoch: 'an epoch', seq: 1 });
+    await rebuild.apply(all(20), 2);
+    await rebuild.apply(all(120), 3);
+    await rebuild.finish([], 3, 'an epoch');
+    const reader = openLmdbReader({ path });
+    for (let i = 0; i < records; i += 13) {
+      const value = Buffer.from(reader.record(`k${(i * 7919) % records}.res.ns.v1`)!.data).toString();
+      assert.equal(value, 'v'.repeat(120 + (i % 90)));
+    }
+    await reader.close();
+    await writer.close();
+  });
+
   /** Two threads read all the time while the view is replaced. */
   async function hammer(
     rounds: number,

@@ -99,6 +99,14 @@ function fill(tree: Tree, pages: number): void {
   removeFilling(tree);
 }
 
+/**
+ * A copy has no free pages, and the number of its last transaction. A large first transaction of such a file may take pages
+ * that it freed itself, which ends the process or damages the file. Small ones before it leave free pages of their own, which LMDB finds.
+ */
+export function prepareCopy(tree: Tree): void {
+  touch(tree);
+}
+
 function touch(tree: Tree): void {
   for (let i = 0; i < TOUCHES; i++) {
     tree.transactionSync(() => {
