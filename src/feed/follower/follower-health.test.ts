@@ -70,7 +70,7 @@ describe('follower and the health of the feed', () => {
     await rig.follower?.stop();
     rig.source.write(upserted('a.ns.v1'));
     // The stream has this change, and perhaps not those after it.
-    const { heardAt, bounds } = rig.source;
+    const [heardAt, bounds] = [rig.source.heardAt.bind(rig.source), rig.source.bounds.bind(rig.source)];
     rig.source.heardAt = () => null;
     rig.source.bounds = async () => ({ ...(await bounds()), isCopy: true });
     const follower = rig.start({ pollMs: 5 });

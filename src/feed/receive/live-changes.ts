@@ -15,7 +15,7 @@ interface LiveChanges {
   /** The changes that follow `seq` without a gap, at most `limit`. Forgets those up to `seq`. */
   take(epoch: string, seq: number, limit: number): readonly Change[];
   /** Place in the stream of the batch after `seq`; null unless `seq` is the end of the last batch that was in order. */
-  placeAfter(epoch: string, seq: number): number | null;
+  readonly placeAfter: (epoch: string, seq: number) => number | null;
 }
 
 interface Held {
