@@ -165,6 +165,15 @@ test('a checksum must be right, wherever it stands', () => {
   }
 });
 
+test('a second checksum is refused, also where both are right: each costs a pass over the header', () => {
+  // Each is right where its own octets, and not those of the other, count as zeros.
+  const both = Buffer.from(
+    '0d0a0d0a000d0a515549540a2111001ac00002010000000000000000030004bdc823a503000462201f99',
+    'hex',
+  );
+  assert.equal(found(both), NO_HEADER);
+});
+
 test('a datagram of a proxy must have a whole header, one of anyone else has none', () => {
   const headers = new DatagramHeaders(addressSet(['10.0.0.0/8']));
   const read = (datagram: Uint8Array, peer: string) => [

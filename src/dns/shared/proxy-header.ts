@@ -33,7 +33,7 @@ export const NO_HEADER = -1;
 
 /**
  * Looks for a header at the start of `octets[0, length)`. Version 1 is no header, nor is one above `LIMITS.proxyHeader`, one whose addresses or
- * TLVs do not fit into its length, or one whose checksum is wrong. A wrong octet is reported before the header is whole.
+ * TLVs do not fit into its length, or one whose checksum is wrong or repeated. A wrong octet is reported before the header is whole.
  * @returns its octets; PARTIAL_HEADER: more octets are needed; NO_HEADER
  */
 export function proxyHeaderOctets(octets: Uint8Array, length: number): number {
@@ -60,13 +60,16 @@ function blockOctets(family: number): number {
 
 function areTlvsValid(octets: Uint8Array, start: number, end: number): boolean {
   let at = start;
+  let hasChecksum = false;
   while (at < end) {
     if (end - at < TLV_HEAD) return false;
     const valueAt = at + TLV_HEAD;
     const valueEnd = valueAt + u16At(octets, at + 1);
     if (valueEnd > end) return false;
     if (octets[at] === CRC32C) {
-      if (valueEnd - valueAt !== CRC32C_OCTETS) return false;
+      // One is enough: each costs a pass over the header, and 72 of them would fit.
+      if (hasChecksum || valueEnd - valueAt !== CRC32C_OCTETS) return false;
+      hasChecksum = true;
       if (u32At(octets, valueAt) !== crc32c(octets, end, valueAt)) return false;
     }
     at = valueEnd;
