@@ -57,7 +57,7 @@ export interface Bus {
    * @throws AppendConflictError
    */
   append(data: Uint8Array, expectedLast: number): Promise<number>;
-  /** Messages of the stream from `seq` on, or from the first that is left, ascending, at most `limit`. */
+  /** Messages of the stream from `seq` on, or from the first that is left, ascending, at most `limit`; fewer where they are long. */
   readFrom(seq: number, limit: number): Promise<readonly StreamMessage[]>;
   /** Null for an empty stream. */
   readLast(): Promise<StreamMessage | null>;

@@ -10,6 +10,7 @@ import { type NatsServer, natsMissing, startNats } from '../../../../test/suppor
 import { natsWorld, SMALL_STREAMS } from '../../../../test/support/feed/bus/nats-world.ts';
 import { makeSelfSigned } from '../../../base/certificates.ts';
 import { type Bus, BusError, type BusState, STREAMS, SUBJECTS } from '../bus.ts';
+import { readsAtOnce } from './streams.ts';
 
 const bytes = (of: string): Uint8Array => Buffer.from(of);
 const opened = async (bus: Bus): Promise<Bus> => {
@@ -70,6 +71,24 @@ describe('the bus over NATS', { skip: natsMissing() ?? false }, () => {
     // It has 256 MB for everything.
     await assert.rejects(control.reserveChunks(2 ** 30), BusError);
     await world.close();
+  });
+
+  it('a read ends after 8 MiB of long messages, and long ones after short ones are at most 64 MiB at once', async () => {
+    const world = await natsWorld(await startNats());
+    const bus = await opened(world.open());
+    const long = new Uint8Array(1_000_000);
+    for (let i = 0; i < 18; i++) await bus.append(long, i);
+    assert.equal((await bus.readFrom(1, 256)).length, 16);
+    assert.deepEqual(
+      (await bus.readFrom(17, 256)).map(({ seq }) => seq),
+      [17, 18],
+    );
+    await world.close();
+    assert.deepEqual(
+      [1, 20_000, 500_000, 1_048_576].map((longest) => readsAtOnce(longest, 256)),
+      [64, 52, 16, 16],
+    );
+    assert.equal(readsAtOnce(1, 3), 3);
   });
 
   it('has every listener that was added while it connected', async () => {

@@ -40,8 +40,18 @@ const FEED_HOURS = 2;
 const MESSAGE_OCTETS = 1_048_576;
 /** Reads that are under way at once, a message each: as many as have about a megabyte, by the longest of the last ones. */
 const READS_LEAST = 16;
+/** Long messages may follow short ones. A broker closes a connection to which 64 MiB wait (`max_pending`), and a node may have little memory. */
+const READS_MOST = 64;
 const READS_OCTETS = 1_048_576;
+/** Who reads on holds what one call brought: after so many octets it ends. */
+const CALL_OCTETS = 8 * 1_048_576;
 const chunkSubjects = `${SUBJECTS.chunks}.>`;
+
+/** @param longest octets of the longest of the last messages @param left messages that are still wanted */
+export function readsAtOnce(longest: number, left: number): number {
+  const wanted = Math.floor(READS_OCTETS / Math.max(1, longest));
+  return Math.min(READS_MOST, Math.max(READS_LEAST, wanted), left);
+}
 
 /**
  * Asks the broker nothing: without a leader of JetStream it would not answer, while live messages already pass.
@@ -87,12 +97,10 @@ export async function openStreams(
     async readFrom(seq, limit) {
       const messages: StreamMessage[] = [];
       let next = seq;
-      while (messages.length < limit) {
+      let octets = 0;
+      while (messages.length < limit && octets < CALL_OCTETS) {
         const isFirst = messages.length === 0;
-        const count = Math.min(
-          Math.max(READS_LEAST, Math.floor(READS_OCTETS / longest)),
-          limit - messages.length,
-        );
+        const count = readsAtOnce(longest, limit - messages.length);
         // The first one with those that probably follow it: each round trip to a distant broker takes a tenth of a second.
         const reads = Array.from({ length: count }, (_, i) =>
           get(isFirst && i === 0 ? { seq, next_by_subj: SUBJECTS.log } : { seq: next + i }),
@@ -101,7 +109,9 @@ export async function openStreams(
         const gap = found.findIndex((message, i) => message?.seq !== next + i);
         const rest = gap < 0 ? found : found.slice(0, isFirst && gap === 0 ? 1 : gap);
         const read = rest.filter((message) => message !== null);
-        longest = Math.max(1, ...read.map(({ data }) => data.length));
+        // A read at the end of the stream brings nothing, and tells nothing of what comes next.
+        if (read.length > 0) longest = Math.max(...read.map(({ data }) => data.length));
+        for (const { data } of read) octets += data.length;
         messages.push(...read);
         // Those before the first one were removed: what follows it is asked for now.
         if (gap >= 0 && !(isFirst && gap === 0 && read.length > 0)) break;
