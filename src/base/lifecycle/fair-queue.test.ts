@@ -126,6 +126,17 @@ test('weights: what is heavy takes the room of many, and gives way before many l
   assert.equal(queue.holds(1), false);
 });
 
+test('a heavy newcomer for which not enough gives way takes nothing from anybody', () => {
+  const { offer, displaced, all } = scene(6);
+  for (const share of [1, 1, 2, 3, 4, 5]) assert.ok(offer(share, share));
+  assert.equal(offer(9, 9, 3), false);
+  assert.deepEqual(displaced, []);
+  assert.deepEqual(
+    all().map(({ id }) => id),
+    [0, 2, 3, 4, 5, 1],
+  );
+});
+
 test('the heaviest gives way, source or name, also when another one was it before', () => {
   const { queue, offer, displaced } = scene(1000);
   for (let i = 0; i < 600; i++) offer(i % 64, 1);

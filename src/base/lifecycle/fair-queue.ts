@@ -44,16 +44,23 @@ export class FairQueue<T> {
     return this.#names.weightOf(name) > 0;
   }
 
-  /** Makes room for a newcomer where heavier ones give way. @returns whether there is room; then call `push` */
+  /** Makes room for a newcomer where heavier ones give way. @returns whether there is room; then call `push`. Else nothing has given way */
   makeRoom(source: number, name: number, weight = 1): boolean {
+    if (this.#weight + weight <= this.#capacity) return true;
+    const gone: { readonly item: T; readonly weight: number; readonly cell: Cell<T> }[] = [];
     while (this.#weight + weight > this.#capacity) {
       const heaviest = this.#heaviest();
       const own = this.#sources.weightOf(source) + this.#names.weightOf(name) + weight;
-      if (heaviest === undefined || weightAround(heaviest) <= own) return false;
-      const newest = heaviest.items.pop()!;
-      this.#left(heaviest, heaviest.weights.pop()!, false);
-      this.#displaced(newest);
+      if (heaviest === undefined || weightAround(heaviest) <= own) {
+        for (const { item, weight: its, cell } of gone.reverse())
+          this.push(item, cell.source.share, cell.name.share, its);
+        return false;
+      }
+      const last = { item: heaviest.items.pop()!, weight: heaviest.weights.pop()!, cell: heaviest };
+      this.#left(heaviest, last.weight, false);
+      gone.push(last);
     }
+    for (const { item } of gone) this.#displaced(item);
     return true;
   }
 
