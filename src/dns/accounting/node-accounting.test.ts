@@ -11,7 +11,7 @@ import { LIMITS } from '../../base/limits.ts';
 import { type QueryLogBatch, QueryLogFormatError } from '../../feed/ports/query-log.ts';
 import { type UsageBatch, UsageFormatError } from '../../feed/ports/usage-sink.ts';
 import { type NodeAccounting, openNodeAccounting } from './node-accounting.ts';
-import { SpoolError, usageSpool } from './spool.ts';
+import { SpoolError, type UsageSpool, usageSpool } from './spool.ts';
 
 const HOUR = 3_600_000;
 
@@ -29,6 +29,7 @@ describe('from a node to the control side', () => {
   /** What the sinks do before, and after, they add. */
   let before: (batch: UsageBatch | QueryLogBatch) => Promise<void>;
   let afterAdding: () => Promise<void>;
+  let bend: (spool: UsageSpool) => UsageSpool;
   let accounting: NodeAccounting;
 
   const open = async (): Promise<NodeAccounting> => {
@@ -50,7 +51,7 @@ describe('from a node to the control side', () => {
           await afterAdding();
         },
       },
-      spool: usageSpool(join(dir, 'accounting')),
+      spool: bend(usageSpool(join(dir, 'accounting'))),
       onDropped: (rows) => {
         dropped += rows;
       },
@@ -89,6 +90,7 @@ describe('from a node to the control side', () => {
     refused = 0;
     before = async () => {};
     afterAdding = async () => {};
+    bend = (spool) => spool;
     await open();
   });
   afterEach(async () => {
@@ -301,6 +303,35 @@ describe('from a node to the control side', () => {
     await timers.advance(2000);
     await stopping;
     assert.equal(spooledAnswers(), 1);
+  });
+
+  test('a spool that the disk could not read at the start is read later, and not overwritten before', async () => {
+    before = down;
+    accounting.take(handoverOf({ a: 10 }));
+    await accounting.stop();
+    failures = [];
+    let isFailing = true;
+    bend = (spool) => ({
+      ...spool,
+      read: () =>
+        isFailing ? Promise.reject(Object.assign(new Error('EIO'), { code: 'EIO' })) : spool.read(),
+    });
+    await open();
+    accounting.take(handoverOf({ b: 1 }));
+    await timers.advance(10_000);
+    assert.equal(spooledAnswers(), 10);
+    assert.deepEqual(failures, ['spool', 'usage', 'query_log']);
+    // Nor by a stop.
+    await accounting.stop();
+    assert.equal(spooledAnswers(), 10);
+    await open();
+    accounting.take(handoverOf({ b: 2 }));
+    isFailing = false;
+    await timers.advance(10_000);
+    await untilSpooled(12);
+    before = async () => {};
+    await untilTime(() => files().length === 0);
+    assert.deepEqual(sums(), { a: 10, b: 2 });
   });
 
   test('a damaged spool is reported, and the node counts on', async () => {

@@ -3,10 +3,10 @@ import { type Backoff, createWaker, every, loop } from '../../base/lifecycle/loo
 import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
 import type { Clock } from '../../base/time.ts';
 import { QueryLogFormatError, type QueryLogSink } from '../../feed/ports/query-log.ts';
-import { UsageFormatError, type UsageSink } from '../../feed/ports/usage-sink.ts';
+import { type UsageBatch, UsageFormatError, type UsageSink } from '../../feed/ports/usage-sink.ts';
 import { createRowOutbox, createUsageOutbox, type UsageOutbox } from './outboxes.ts';
 import { decodeHandover } from './recorder.ts';
-import { newestBatches, type UsageSpool } from './spool.ts';
+import { newestBatches, SpoolError, type UsageSpool } from './spool.ts';
 
 interface Outbox<Batch> {
   /** The same batch until it is settled. */
@@ -145,13 +145,7 @@ const FINISH_MS = 2000;
 export async function openNodeAccounting(options: NodeAccountingOptions): Promise<NodeAccounting> {
   const { node, usage, queryLog, spool, onDropped, onUsageRefused, onFailing, timers = realTimers } = options;
   const { clock, onUsageLost, boot = Buffer.from(realRandom(8)).toString('hex') } = options;
-  const found = await spool.read().catch((error: unknown) => {
-    onFailing('spool', error);
-    return [];
-  });
-  const { kept: spooled, lost } = newestBatches(found);
-  if (lost > 0) onUsageLost(lost);
-  const counts = createUsageOutbox({ node, boot, spooled, clock, onLost: onUsageLost });
+  const counts = createUsageOutbox({ node, boot, clock, onLost: onUsageLost });
   const rows = createRowOutbox({ node, boot, onDropped });
 
   const usageSender = startSender({
@@ -172,14 +166,18 @@ export async function openNodeAccounting(options: NodeAccountingOptions): Promis
     onFailing: (error) => onFailing('query_log', error),
     timers,
   });
-  if (spooled.length > 0) usageSender.wake();
 
-  const upkeep = spoolUpkeep(
-    counts,
-    spool,
-    found.map(({ batch }) => batch),
-  );
+  const upkeep = spoolUpkeep(counts, spool, (found) => {
+    const { kept, lost } = newestBatches(found);
+    if (lost > 0) onUsageLost(lost);
+    counts.takeOver(kept);
+    if (kept.length > 0) usageSender.wake();
+  });
   let isSpoolFailing = false;
+  await upkeep.read().catch((error: unknown) => {
+    isSpoolFailing = true;
+    onFailing('spool', error);
+  });
   const looking = every({
     ms: SPOOL_MS,
     async task() {
@@ -215,19 +213,41 @@ export async function openNodeAccounting(options: NodeAccountingOptions): Promis
 }
 
 interface SpoolUpkeep {
+  /** Takes over what an earlier process left. @throws SpoolError; system errors: then `look` reads it again */
+  read(): Promise<void>;
   /** Spools what makes no progress. */
   look(): Promise<void>;
   /** Spools whatever is unsent. */
   keep(): Promise<void>;
 }
 
-/** @param inFile ids of the batches in the file */
-function spoolUpkeep(counts: UsageOutbox, spool: UsageSpool, inFile: readonly string[]): SpoolUpkeep {
-  let held: ReadonlySet<string> = new Set(inFile);
+function spoolUpkeep(
+  counts: UsageOutbox,
+  spool: UsageSpool,
+  takeOver: (found: readonly UsageBatch[]) => void,
+): SpoolUpkeep {
+  let isRead = false;
+  /** Ids of the batches in the file. */
+  let held: ReadonlySet<string> = new Set();
   let heldAnswers = -1;
   let lastOldest: string | null = null;
 
+  async function read(): Promise<void> {
+    try {
+      const found = await spool.read();
+      isRead = true;
+      held = new Set(found.map(({ batch }) => batch));
+      takeOver(found);
+    } catch (error) {
+      // A damaged file has nothing that another attempt would give.
+      isRead ||= error instanceof SpoolError;
+      throw error;
+    }
+  }
+
   async function keep(): Promise<void> {
+    // Counts of an earlier process must not be overwritten unread.
+    if (!isRead) await read();
     const batches = counts.unsent();
     const answers = counts.waiting();
     await spool.write(batches);
@@ -236,8 +256,11 @@ function spoolUpkeep(counts: UsageOutbox, spool: UsageSpool, inFile: readonly st
   }
 
   return {
+    read,
     keep,
     async look() {
+      // Batches of this process may be sent before those of the file: from here on the order is that of the outbox.
+      if (!isRead) return keep();
       const oldest = counts.oldest();
       const isStuck = oldest !== null && oldest === lastOldest;
       lastOldest = oldest;

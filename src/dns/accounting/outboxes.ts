@@ -8,6 +8,8 @@ import type { Handover } from './recorder.ts';
 export interface UsageOutbox {
   /** @param at when they were counted, milliseconds since the epoch */
   count(namespaceId: string, at: number, answers: number): void;
+  /** Batches that an earlier process could not send. They are sent after the one that may be under way. */
+  takeOver(batches: readonly UsageBatch[]): void;
   /**
    * The batch to send now, or null. The same one until it is settled or too old: from here on it does not change. Not to be called while
    * a batch is sent.
@@ -27,8 +29,6 @@ interface UsageOutboxOptions {
   readonly node: string;
   /** Differs at every start, so that no two batches of a node have one id. */
   readonly boot: string;
-  /** What an earlier process could not send. */
-  readonly spooled: readonly UsageBatch[];
   readonly clock: Clock;
   /** Answers of a batch that is no longer sent, because it is too old. */
   readonly onLost: (answers: number) => void;
@@ -53,14 +53,14 @@ const SENT_MS = LIMITS.usageSpoolDays * 24 * HOUR_MS;
  * namespace that waits already gets no further hour, and its answers join the hour that waits.
  */
 export function createUsageOutbox(options: UsageOutboxOptions): UsageOutbox {
-  const { node, boot, spooled, clock, onLost } = options;
-  const fixed: FixedBatch[] = spooled.map((batch) => ({ batch, since: newestHour(batch) }));
+  const { node, boot, clock, onLost } = options;
+  const fixed: FixedBatch[] = [];
   /** In the order of their first answer: the first thousand are the next batch, the second thousand the one after. */
   let open: OpenCount[] = [];
   /** The latest open count of each namespace. */
   const latest = new Map<string, OpenCount>();
   let closed = 0;
-  let waiting = spooled.reduce((sum, batch) => sum + answersOf(batch), 0);
+  let waiting = 0;
 
   const batchOf = (number: number, counts: readonly UsageCount[]): UsageBatch => ({
     node,
@@ -88,6 +88,12 @@ export function createUsageOutbox(options: UsageOutboxOptions): UsageOutbox {
       const count = { namespaceId, hour, answers };
       open.push(count);
       latest.set(namespaceId, count);
+    },
+    takeOver(batches) {
+      for (const batch of batches) {
+        fixed.push({ batch, since: newestHour(batch) });
+        waiting += answersOf(batch);
+      }
     },
     next() {
       while (fixed[0] !== undefined && fixed[0].since < clock() - SENT_MS) onLost(remove());

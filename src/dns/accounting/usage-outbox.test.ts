@@ -10,16 +10,18 @@ const START = Date.UTC(2026, 0, 1);
 describe('usage outbox', () => {
   let now = START;
   let lost = 0;
-  const outboxOf = (spooled: readonly UsageBatch[]) =>
-    createUsageOutbox({
+  const outboxOf = (spooled: readonly UsageBatch[]) => {
+    const outbox = createUsageOutbox({
       node: 'n',
       boot: 'b',
-      spooled,
       clock: () => now,
       onLost: (answers) => {
         lost += answers;
       },
     });
+    outbox.takeOver(spooled);
+    return outbox;
+  };
   const empty = () => outboxOf([]);
   beforeEach(() => {
     now = START;
