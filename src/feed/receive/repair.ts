@@ -178,7 +178,7 @@ export interface StreamReader {
   after(epoch: string, seq: number, limit: number): Promise<readonly Change[]>;
 }
 
-/** Messages of one read. A distant broker answers it in one or two round trips. */
+/** Messages of one read, at most: `readFrom` asks for 64 at a time, so that a distant broker answers it in four round trips. */
 const READ_MESSAGES = 256;
 /** Reads of one call: as many messages as a batch has changes. A broker that repeats old messages would never end it. */
 const READS_MAX = 16;
