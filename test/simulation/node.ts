@@ -15,6 +15,7 @@ import { createMemoryView, type MemoryView } from '../support/view/memory-view.t
 import type { Common, ProcessPorts } from './common.ts';
 import { emptyView } from './disk.ts';
 import { type AskedProcess, createAsking } from './edge/asking.ts';
+import { lostAcknowledgements } from './edge/lost-acknowledgements.ts';
 import type { Names } from './edge/names.ts';
 import { openNodeSigning } from './edge/node-secrets.ts';
 import type { Observe } from './edge/observation.ts';
@@ -37,6 +38,8 @@ export interface NodeOptions extends Common {
   readonly validator: Validator | null;
   /** An answer counts as usage of a namespace; `isSure` false: perhaps. */
   readonly metered: (node: string, namespaceId: string, isSure: boolean) => void;
+  /** Whether control's acknowledgement of a batch of usage is lost. */
+  readonly isUnacknowledged: () => boolean;
   /** What must not be: the simulation ends with it. */
   readonly wrong: (error: unknown) => void;
 }
@@ -49,6 +52,8 @@ export interface SimulatedNode {
   serving(): MemoryView | null;
   follower(): Follower | null;
   isRunning(): boolean;
+  /** Answers in batches that nobody has acknowledged to this process. */
+  unacknowledged(): number;
   start(): void;
   kill(): void;
   /** Some questions come, within the next milliseconds. */
@@ -61,6 +66,7 @@ interface Running {
   readonly view: MemoryView;
   readonly follower: Follower;
   readonly asked: AskedProcess;
+  readonly unacknowledged: () => number;
 }
 
 export function createNode(options: NodeOptions): SimulatedNode {
@@ -188,7 +194,7 @@ export function createNode(options: NodeOptions): SimulatedNode {
     void openNodeAccounting({
       node: name,
       boot,
-      usage: busUsageSink(rpc),
+      usage: lostAcknowledgements(busUsageSink(rpc), options.isUnacknowledged),
       queryLog: privateRows(busQueryLogSink(rpc), options.names, asking.answered, options.wrong),
       spool: usageSpool('/node', disk.files(process)),
       onDropped: () => {},
@@ -200,7 +206,7 @@ export function createNode(options: NodeOptions): SimulatedNode {
     }).then((opened) => {
       accounting = opened;
     });
-    return { view, follower, asked };
+    return { view, follower, asked, unacknowledged: () => accounting?.waiting() ?? 0 };
   }
 
   const node: SimulatedNode = {
@@ -209,6 +215,7 @@ export function createNode(options: NodeOptions): SimulatedNode {
     serving: () => (running?.follower.hasView() === true ? running.view : null),
     follower: () => running?.follower ?? null,
     isRunning: () => running !== null,
+    unacknowledged: () => running?.unacknowledged() ?? 0,
     start() {
       running = start();
     },

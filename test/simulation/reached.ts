@@ -11,6 +11,7 @@ export const REACHED: readonly string[] = [
   ...['signature', 'size', 'clock', 'replayed', 'epoch'].map((reason) => `refused ${reason}`),
   'repair from control',
   'repair from stream',
+  'acknowledgement of usage lost',
   'spool read',
   'snapshot made',
   'snapshot adopted',

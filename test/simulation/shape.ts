@@ -15,6 +15,8 @@ export interface Shape {
   readonly sleepsAfter: number | null;
   /** Messages of the feed have keys and signatures. */
   readonly isWhole: boolean;
+  /** Acknowledgements of usage are lost, from the first step to the end of the rest: storms are shorter than what a sender waits. */
+  readonly losesAcknowledgements: boolean;
 }
 
 /**
@@ -24,6 +26,7 @@ export interface Shape {
 const LONG = { every: 13, at: 4 } as const;
 const ROLLING = { every: 150, at: 10 } as const;
 const ENDING = { every: 5, at: 2 } as const;
+const UNACKNOWLEDGED = { every: 7, at: 3 } as const;
 const SIGNED = 2;
 const WHOLE = 25;
 
@@ -49,6 +52,8 @@ export function shapeOf(seed: number): Shape {
     isSigned: seed % SIGNED === 0,
     rollsKeys,
     isWhole: seed % WHOLE === 0,
+    // A seed that rolls keys takes too long to be made short.
+    losesAcknowledgements: !rollsKeys && seed % UNACKNOWLEDGED.every === UNACKNOWLEDGED.at,
     // Late enough that somebody has minted one.
     sleepsAfter: seed % ENDING.every === ENDING.at ? Math.floor(size.steps / 2) : null,
   };

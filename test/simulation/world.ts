@@ -73,6 +73,8 @@ export interface World {
 const ROLLING_HOURS = [0.4, 0.2, 2.1, 25, 2.1, 170] as const;
 /** Part of the answers whose signatures are checked by cryptography. */
 const SIGNATURES_CHECKED = 0.3;
+/** Part of the acknowledgements of usage that are lost, where they are. */
+const ACKNOWLEDGEMENTS_LOST = 0.4;
 /** The control process that makes snapshots. */
 const SNAPSHOTS = 'a';
 /** Shorter than answers are kept for those who repeat a request. */
@@ -90,12 +92,13 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
     customers: 5,
     workload: 7,
     askers: 8,
+    acknowledgements: 11,
     machines: 100,
   };
   const randomOf = (stream: number): Random => createRandom(seed, stream);
   const random = randomOf(streams.faults);
   const shape = shapeOf(seed);
-  const { isWhole, rollsKeys } = shape;
+  const { isWhole, rollsKeys, losesAcknowledgements } = shape;
   // Near the end of an hour for some seeds, so that keys change meanwhile.
   const scheduler = createScheduler(START + (random.chance(0.3) ? 3_590_000 : 0));
   const database = await createDatabase(scheduler, `epoch-${seed}`);
@@ -152,6 +155,12 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
   await truth.catchUp();
   const usage = createUsageLedger(scheduler, truth);
   const askers = randomOf(streams.askers);
+  const acknowledgements = randomOf(streams.acknowledgements);
+  const isUnacknowledged = (): boolean => {
+    const isLost = losesAcknowledgements && acknowledgements.chance(ACKNOWLEDGEMENTS_LOST);
+    if (isLost) counters.count('acknowledgement of usage lost');
+    return isLost;
+  };
   const validator = shape.isSigned
     ? createValidator({
         now: scheduler.now,
@@ -179,6 +188,7 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
       observe: customers.observe,
       validator,
       metered: usage.answered,
+      isUnacknowledged,
       wrong,
     }),
   );
