@@ -29,8 +29,10 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "xdp-path.h"
+
 /* Raised whenever JavaScript has to know. */
-#define ABI 3
+#define ABI 4
 
 #define SLOTS 64
 /* No UDP datagram is longer, so none is ever cut. Only pages that were written to take memory. */
@@ -62,8 +64,19 @@
 #define SEND_BUFFER_OCTETS (4 * 1024 * 1024)
 /* How long a full send buffer is waited for, once a batch. */
 #define SEND_PATIENCE_MS 1
+/* Interfaces below which one endpoint receives. */
+#define PATHS 8
 
+typedef struct endpoint endpoint;
+
+/* A way below the socket (xdp-path.h). */
 typedef struct {
+  endpoint *of;
+  xdp_path *path;
+  napi_ref on_state;
+} below;
+
+struct endpoint {
   napi_env env;
   napi_ref on_batch;
   napi_ref memory;
@@ -71,16 +84,20 @@ typedef struct {
   uv_poll_t *poll;
   int fd;
   bool closing;
+  /* What is not closed yet: the poll handle, and each path. */
+  int open;
+  below *paths[PATHS];
   /* Of the socket's family. */
   socklen_t address_octets;
   int32_t *request_lengths;
   int32_t *reply_lengths;
   unsigned char *replies;
+  xsk_slots slots;
   struct mmsghdr in[SLOTS];
   struct mmsghdr out[SLOTS];
   struct iovec in_octets[SLOTS];
   struct iovec out_octets[SLOTS];
-} endpoint;
+};
 
 /* Marks the objects that `open` returns, so that no other object's pointer is ever taken for an endpoint. */
 static const napi_type_tag ENDPOINT = {0x8f2d1c6ab0e94735, 0xa1c35e7790d24b18};
@@ -149,19 +166,17 @@ static void send_replies(endpoint *e, int count) {
 }
 
 /*
- * Gives a batch to JavaScript. What it throws ends up where uncaught exceptions do; where nothing may run any more, because
- * the thread is being ended, nothing does.
+ * Calls JavaScript. What it throws ends up where uncaught exceptions do; where nothing may run any more, because the thread is being ended, nothing
+ * does.
  */
-static void call_back(endpoint *e, int count) {
-  napi_env env = e->env;
+static void call(napi_env env, napi_ref function, const int32_t *numbers, size_t count) {
   napi_handle_scope scope;
   if (napi_open_handle_scope(env, &scope) != napi_ok) return;
-  napi_value callback, receiver, argument;
-  bool done = napi_get_reference_value(env, e->on_batch, &callback) == napi_ok &&
-              napi_get_global(env, &receiver) == napi_ok &&
-              napi_create_int32(env, count, &argument) == napi_ok &&
-              /* Promises and ticks are served when it returns, as after any callback of Node's own. */
-              napi_make_callback(env, NULL, receiver, callback, 1, &argument, NULL) == napi_ok;
+  napi_value callback, receiver, arguments[2];
+  bool done = napi_get_reference_value(env, function, &callback) == napi_ok && napi_get_global(env, &receiver) == napi_ok;
+  for (size_t i = 0; done && i < count; i++) done = napi_create_int32(env, numbers[i], &arguments[i]) == napi_ok;
+  /* Promises and ticks are served when it returns, as after any callback of Node's own. */
+  done = done && napi_make_callback(env, NULL, receiver, callback, count, arguments, NULL) == napi_ok;
   if (!done) {
     bool pending = false;
     napi_value thrown;
@@ -171,6 +186,11 @@ static void call_back(endpoint *e, int count) {
     }
   }
   napi_close_handle_scope(env, scope);
+}
+
+/* Gives a batch to JavaScript, and says whether it came below the socket. */
+static void call_back(endpoint *e, int count, bool is_below) {
+  call(e->env, e->on_batch, (int32_t[]){count, is_below}, 2);
 }
 
 static void on_readable(uv_poll_t *poll, int status, int events) {
@@ -187,23 +207,27 @@ static void on_readable(uv_poll_t *poll, int status, int events) {
   if (!holds_memory(e)) {
     /* Not closed here: JavaScript still holds the endpoint, and closes it. */
     uv_poll_stop(poll);
-    call_back(e, DETACHED);
+    call_back(e, DETACHED, false);
     return;
   }
   /* One batch a turn: libuv calls again as long as there is more, and between two calls it serves timers and streams. */
   int count = receive(e);
   if (count == 0) return;
-  call_back(e, count);
+  call_back(e, count, false);
   /* JavaScript may have closed it; the memory of `e` itself lives until the event loop has seen that. */
   if (!e->closing && holds_memory(e)) send_replies(e, count);
 }
 
 /* ---- Ending ---- */
 
-static void on_closed(uv_handle_t *handle) {
-  endpoint *e = handle->data;
+static void let_go(endpoint *e) {
+  if (--e->open > 0) return;
   if (e->cleanup != NULL) napi_remove_async_cleanup_hook(e->cleanup);
   free(e);
+}
+
+static void on_closed(uv_handle_t *handle) {
+  let_go(handle->data);
   free(handle);
 }
 
@@ -211,6 +235,8 @@ static void on_closed(uv_handle_t *handle) {
 static void shut(endpoint *e) {
   if (e->closing) return;
   e->closing = true;
+  for (size_t i = 0; i < PATHS; i++)
+    if (e->paths[i] != NULL) xdp_path_close(e->paths[i]->path);
   uv_close((uv_handle_t *)e->poll, on_closed);
   close(e->fd);
   e->fd = -1;
@@ -280,6 +306,21 @@ static int open_socket(const char *host, uint32_t port, bool reuse_port, socklen
 /* Points the kernel's message headers into the shared memory. */
 static void lay_out(endpoint *e, unsigned char *memory) {
   e->replies = memory + REPLIES_AT;
+  e->slots = (xsk_slots){
+      .requests = memory + REQUESTS_AT,
+      .replies = e->replies,
+      .peers = memory + PEERS_AT,
+      .request_stride = REQUEST_STRIDE,
+      .reply_stride = REPLY_STRIDE,
+      .peer_stride = PEER_STRIDE,
+      .request_lengths = (int32_t *)(memory + REQUEST_LENGTHS_AT),
+      .reply_lengths = (int32_t *)(memory + REPLY_LENGTHS_AT),
+      .slots = SLOTS,
+      .reply_octets = REPLY_OCTETS,
+      .socket = e->fd,
+      .family = e->address_octets == sizeof(struct sockaddr_in) ? AF_INET : AF_INET6,
+      .address_octets = e->address_octets,
+  };
   e->request_lengths = (int32_t *)(memory + REQUEST_LENGTHS_AT);
   e->reply_lengths = (int32_t *)(memory + REPLY_LENGTHS_AT);
   for (size_t i = 0; i < SLOTS; i++) {
@@ -369,6 +410,7 @@ static napi_value open_endpoint(napi_env env, napi_callback_info info) {
   e->poll = poll;
   e->fd = fd;
   e->address_octets = address_octets;
+  e->open = 1;
   poll->data = e;
   napi_value object;
   if (!attach(e, argv[3], &object) || uv_poll_start(poll, UV_READABLE, on_readable) != 0) {
@@ -441,6 +483,97 @@ static napi_value close_endpoint(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
+/* ---- Below the socket ---- */
+
+static void on_below(void *data) {
+  below *b = data;
+  endpoint *e = b->of;
+  if (e->closing || !holds_memory(e)) {
+    xdp_path_close(b->path);
+    return;
+  }
+  int count = xdp_path_receive(b->path, &e->slots);
+  if (count == 0) return;
+  call_back(e, count, true);
+  if (!e->closing && holds_memory(e)) xdp_path_send(b->path, count, &e->slots);
+}
+
+static void on_below_state(void *data, int state) {
+  below *b = data;
+  call(b->of->env, b->on_state, (int32_t[]){state}, 1);
+}
+
+static void on_below_closed(void *data) {
+  below *b = data;
+  endpoint *e = b->of;
+  for (size_t i = 0; i < PATHS; i++)
+    if (e->paths[i] == b) e->paths[i] = NULL;
+  napi_delete_reference(e->env, b->on_state);
+  free(b);
+  let_go(e);
+}
+
+/* What the loader is asked for: the address and port that the socket is bound to. */
+static bool describe_socket(endpoint *e, xdp_request *r) {
+  struct sockaddr_storage bound;
+  socklen_t octets = sizeof bound;
+  if (getsockname(e->fd, (struct sockaddr *)&bound, &octets) != 0) return false;
+  if (bound.ss_family == AF_INET) {
+    const struct sockaddr_in *ipv4 = (const struct sockaddr_in *)&bound;
+    r->port = ntohs(ipv4->sin_port);
+    r->only_ipv4 = 1;
+    if (ipv4->sin_addr.s_addr == htonl(INADDR_ANY)) return true;
+    r->address[10] = r->address[11] = 0xff;
+    memcpy(r->address + 12, &ipv4->sin_addr, 4);
+    return true;
+  }
+  const struct sockaddr_in6 *ipv6 = (const struct sockaddr_in6 *)&bound;
+  r->port = ntohs(ipv6->sin6_port);
+  memcpy(r->address, &ipv6->sin6_addr, sizeof r->address);
+  return true;
+}
+
+/*
+ * attach(endpoint, socketPath, interface, queue, mode, onState): 0, or the negative number of an error. After 0, onState gets the mode when requests
+ * begin to come below the socket, and 0 or a negative error number when none comes any more; then it is not called again.
+ */
+static napi_value attach_below(napi_env env, napi_callback_info info) {
+  size_t argc = 6;
+  napi_value argv[6];
+  char socket_path[128];
+  size_t path_octets, name_octets;
+  napi_valuetype kind;
+  uv_loop_t *loop;
+  xdp_request request = {.protocol = XDP_PROTOCOL};
+  if (napi_get_cb_info(env, info, &argc, argv, NULL, NULL) != napi_ok || argc < 6 ||
+      napi_get_value_string_utf8(env, argv[1], socket_path, sizeof socket_path, &path_octets) != napi_ok ||
+      napi_get_value_string_utf8(env, argv[2], request.interface, sizeof request.interface, &name_octets) != napi_ok ||
+      napi_get_value_uint32(env, argv[3], &request.queue) != napi_ok ||
+      napi_get_value_uint32(env, argv[4], &request.mode) != napi_ok || napi_typeof(env, argv[5], &kind) != napi_ok ||
+      kind != napi_function || napi_get_uv_event_loop(env, &loop) != napi_ok) {
+    napi_throw_type_error(env, NULL, "attach(endpoint, socketPath, interface, queue, mode, onState)");
+    return NULL;
+  }
+  endpoint *e = endpoint_of(env, argv[0]);
+  if (e == NULL || e->closing || !describe_socket(e, &request)) return number(env, -EBADF);
+  size_t place = 0;
+  while (place < PATHS && e->paths[place] != NULL) place++;
+  if (place == PATHS) return number(env, -ENOSPC);
+  below *b = calloc(1, sizeof *b);
+  if (b == NULL) return number(env, -ENOMEM);
+  b->of = e;
+  xdp_path_owner owner = {.data = b, .readable = on_below, .state = on_below_state, .closed = on_below_closed};
+  int error = napi_create_reference(env, argv[5], 1, &b->on_state) != napi_ok ? -ENOMEM : xdp_path_open(&b->path, loop, socket_path, &request, owner);
+  if (error != 0) {
+    if (b->on_state != NULL) napi_delete_reference(env, b->on_state);
+    free(b);
+    return number(env, error);
+  }
+  e->open++;
+  e->paths[place] = b;
+  return number(env, 0);
+}
+
 /* trim(): pages in which the C library holds only free memory go back to the kernel, those of all threads. */
 static napi_value trim(napi_env env, napi_callback_info info) {
   (void)env;
@@ -482,7 +615,7 @@ NAPI_MODULE_INIT() {
   static const struct {
     const char *name;
     napi_callback body;
-  } FUNCTIONS[] = {{"open", open_endpoint}, {"send", send_one}, {"flush", flush}, {"close", close_endpoint}, {"trim", trim}};
+  } FUNCTIONS[] = {{"open", open_endpoint}, {"send", send_one}, {"flush", flush}, {"close", close_endpoint}, {"attach", attach_below}, {"trim", trim}};
   for (size_t i = 0; i < sizeof FUNCTIONS / sizeof *FUNCTIONS; i++) {
     napi_value function;
     if (napi_create_function(env, FUNCTIONS[i].name, NAPI_AUTO_LENGTH, FUNCTIONS[i].body, NULL, &function) !=

@@ -9,6 +9,8 @@ export interface Target {
   readonly name: string;
   readonly port: number;
   readonly pid: number;
+  /** Kernel threads whose CPU is counted too. */
+  readonly beside?: readonly number[];
   /** Port of `/metrics`, of our servers. */
   readonly metricsPort?: number;
 }

@@ -4,11 +4,17 @@ import { readdirSync, readFileSync } from 'node:fs';
 const TICKS = 100;
 
 /**
- * CPU seconds of a process with all its threads and children (NSD answers from a child), from the scheduler:
+ * CPU seconds of a process with all its threads and children (NSD answers from a child), and of the processes `beside` it, from the scheduler:
  * `/proc/PID/stat` counts in hundredths, too coarse for a paced load.
  */
-export function cpuOf({ pid }: { readonly pid: number }): number {
-  return family(pid).reduce((sum, one) => sum + threadSeconds(one), 0);
+export function cpuOf({
+  pid,
+  beside = [],
+}: {
+  readonly pid: number;
+  readonly beside?: readonly number[];
+}): number {
+  return [...family(pid), ...beside].reduce((sum, one) => sum + threadSeconds(one), 0);
 }
 
 /** CPU seconds of the children of this process that have ended: of load generators, while no server ends. */

@@ -6,11 +6,25 @@ export interface Load {
   readonly seconds: number;
 }
 
-/** `dnsperf` over a file of questions: one thread, ten clients, 200 queries under way. Later arguments win. */
-export function dnsperf(port: number, file: string, args: readonly string[]): Load {
-  const all = [
+/**
+ * `dnsperf` over a file of questions: one thread, ten clients, 200 queries under way. Later arguments win.
+ *
+ * @param where address of the server, and a command in front that runs another one, such as `nsenter`
+ */
+export function dnsperf(
+  port: number,
+  file: string,
+  args: readonly string[],
+  where: { readonly address: string; readonly inside: readonly string[] } = {
+    address: '127.0.0.1',
+    inside: [],
+  },
+): Load {
+  const [command, ...all] = [
+    ...where.inside,
+    'dnsperf',
     '-s',
-    '127.0.0.1',
+    where.address,
     '-p',
     String(port),
     '-d',
@@ -23,7 +37,7 @@ export function dnsperf(port: number, file: string, args: readonly string[]): Lo
     '200',
     ...args,
   ];
-  const text = execFileSync('dnsperf', all, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+  const text = execFileSync(command!, all, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
   const number = (pattern: RegExp): number => Number(pattern.exec(text)?.[1]);
   return {
     answered: number(/Queries completed:\s+(\d+)/),

@@ -13,12 +13,12 @@ export interface Peer {
 }
 
 /** NSD with one server process. */
-export function startNsd(zone: string, zoneText: string, port: number): Peer {
+export function startNsd(zone: string, zoneText: string, port: number, address = '127.0.0.1'): Peer {
   const dir = scratch('nsd');
   writeFileSync(join(dir, 'zone'), zoneText);
   writeFileSync(
     join(dir, 'nsd.conf'),
-    `server:\n  server-count: 1\n  ip-address: 127.0.0.1@${port}\n  username: ""\n  chroot: ""\n  zonesdir: "${dir}"\n` +
+    `server:\n  server-count: 1\n  ip-address: ${address}@${port}\n  username: ""\n  chroot: ""\n  zonesdir: "${dir}"\n` +
       `  pidfile: "${dir}/pid"\n  xfrdfile: "${dir}/xfrd"\n  xfrdir: "${dir}"\n  database: ""\n  zonelistfile: "${dir}/list"\n` +
       `  rrl-ratelimit: 0\n  round-robin: no\n  minimal-responses: yes\nremote-control:\n  control-enable: no\n` +
       `zone:\n  name: ${zone}\n  zonefile: zone\n`,

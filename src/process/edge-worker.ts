@@ -20,6 +20,7 @@ try {
   const worker = await startWorker(workerData as WorkerSettings, {
     clock: Date.now,
     fault: (transport) => tell({ type: 'fault', transport }),
+    xdp: (change) => tell({ type: 'xdp', change }),
     counted: (buffer) => tell({ type: 'counted', buffer }, [buffer]),
   });
   port.on('message', (message: ToWorker) => {

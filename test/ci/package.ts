@@ -82,6 +82,8 @@ function contents(file: string): void {
     'docs/operations/install.md',
     'docs/alerts/uqrp.rules.yml',
     'docs/alerts/uqrp.rules.test.yml',
+    'native/prebuilt/linux-x64/udp-batch.node',
+    'native/prebuilt/linux-x64/uqrp-xdp',
   ])
     assert.ok(names.includes(`package/${name}`), name);
   tell(`packed: ${names.length} files`);
@@ -98,8 +100,17 @@ async function tryPackage(file: string, bin: string): Promise<void> {
   assert.equal(done(installed, '--version'), `${version}+g${COMMIT.slice(0, 7)}\n`);
   assert.ok(done(installed, '--help').includes(join(cwd, 'node_modules/uqrp/docs')));
   assert.match(done(installed, '--help'), /^Usage: uqrp /);
+  tryLoader(cwd, bin);
   await tryServer(installed, [...installed.command, 'serve'], /<div id="app">/);
   tell(`${node}: started, asked, written, stopped`);
+}
+
+/** The program that docs/operations/below-the-sockets.md starts may be executed, and finds its C library. */
+function tryLoader(cwd: string, bin: string): void {
+  if (`${process.platform}-${process.arch}` !== 'linux-x64') return;
+  const loader = join(cwd, 'node_modules/uqrp/native/prebuilt/linux-x64/uqrp-xdp');
+  const { code, errors } = sandbox.run(bin, cwd, [loader]);
+  assert.deepEqual([code, errors], [2, 'usage: uqrp-xdp SOCKET PORT INTERFACE...\n']);
 }
 
 /**

@@ -212,6 +212,8 @@ function checkMachines(node: 'x64' | 'arm64', machine: string): void {
     assert.doesNotMatch(execFileSync('readelf', ['-d', path], { encoding: 'utf8' }), /musl/);
   }
   assert.ok(binaries.length >= 4, 'Node, LMDB, msgpackr and sodium');
+  const loaders = files.filter((path) => path.endsWith('/uqrp-xdp'));
+  assert.equal(loaders.length, node === 'x64' ? 1 : 0, 'the loader is in the archive of its machine alone');
   const strange = files.filter((path) => /\.(?:test\.[jt]s|ts|bare|dll|dylib)$|\/test\//.test(path));
   assert.deepEqual(strange, []);
   tell(`archive for ${node}: ${files.length} files, ${binaries.length} binaries, all for ${machine}`);

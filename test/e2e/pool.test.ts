@@ -52,6 +52,7 @@ function world(workers = 2, entry = ENTRY): World {
         died: (worker) => died.push(worker),
         startFailed: (_worker, error) => failed.push(error),
         fault: () => {},
+        xdp: () => {},
         counted: () => {},
       },
     },

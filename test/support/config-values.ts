@@ -99,6 +99,12 @@ export const VALUES: readonly [VariableName, readonly string[], readonly string[
   ['UQRP_FEED_CREDENTIALS', [''], ['a\0b']],
   ['UQRP_DNS_RATE', ['0', '1', '1000000'], ['1000001', '-1', 'off']],
   ['UQRP_UDP', ['auto', 'node'], ['batch', 'AUTO', 'off']],
+  [
+    'UQRP_XDP',
+    ['off', 'eth0', 'eth0, enp3s0f1np1', 'a,b,c,d,e,f,g,h', 'br-lan.10'],
+    ['eth0,', 'eth0,eth0', 'eth 0', 'a/b', 'eth0:1', '..', 'sixteen-letters0', 'a,b,c,d,e,f,g,h,i', 'eth\n0'],
+  ],
+  ['UQRP_XDP_MODE', ['auto', 'native', 'generic'], ['on', 'NATIVE', 'drv']],
   ['UQRP_WORKERS', ['1', '256'], ['0', '257', 'all']],
   ['UQRP_AUDIT_DAYS', ['1', '90', '400'], ['0', '401', '1.5', '-1', 'all']],
   ['UQRP_TOKEN', ['svck_1', 'a.b-c_d', '~'.repeat(4096)], ['a b', 'a\nb', 'grün', '~'.repeat(4097)]],

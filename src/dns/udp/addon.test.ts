@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -31,7 +31,9 @@ test('the binary was built from the source in its folder', () => {
     );
     return file;
   });
-  assert.deepEqual(files, ['udp-batch.c', 'build.sh', 'prebuilt/linux-x64/udp-batch.node']);
+  const sources = readdirSync(NATIVE).filter((file) => /\.[ch]$/.test(file));
+  const built = ['udp-batch.node', 'uqrp-xdp'].map((file) => `prebuilt/linux-x64/${file}`);
+  assert.deepEqual(files.toSorted(), [...sources, 'build.sh', ...built].toSorted());
 });
 
 test('a missing file, a file that is no addon and a binary with another ABI are not loaded', () => {
@@ -89,7 +91,7 @@ function build(): UdpAddon | null {
   const dir = mkdtempSync(join(tmpdir(), 'uqrp-native-'));
   after(() => rmSync(dir, { recursive: true }));
   const file = join(dir, 'udp-batch.node');
-  const { status, stderr } = spawnSync(join(NATIVE, 'build.sh'), [file], { encoding: 'utf8' });
+  const { status, stderr } = spawnSync(join(NATIVE, 'build.sh'), [dir], { encoding: 'utf8' });
   if (status === NO_HEADERS || status === NO_COMPILER) return null;
   assert.equal(status, 0, stderr);
   const addon = loadUdpAddon(file);

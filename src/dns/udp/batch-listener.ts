@@ -3,8 +3,10 @@ import { isIPv6 } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { getSystemErrorName } from 'node:util';
 import type { PeerAddress } from '../../base/network/address.ts';
+import { XDP_MODES } from '../../base/network/transport.ts';
 import { type Listener, once, queueShare } from '../shared/listener.ts';
 import { DatagramHeaders } from '../shared/proxy-header.ts';
+import { type BelowOptions, keepAttached } from './below.ts';
 import { type Miss, MissQueue, PROVEN, ReplyFinisher, UDP_OCTETS, type UdpOptions } from './replies.ts';
 
 /** Peers as the kernel writes them: sockaddr_in and sockaddr_in6 of Linux. */
@@ -84,6 +86,8 @@ class UdpBatches {
   readonly #slots: readonly Slot[];
   readonly #requestLengths: Int32Array;
   readonly #replyLengths: Int32Array;
+  readonly #below: BelowOptions | null;
+  readonly #stopAttaching: () => void;
   /** For replies outside a batch: the kernel has copied them when `send` returns. */
   readonly #late = Buffer.allocUnsafeSlow(UDP_OCTETS);
   /** Slots with replies to misses of this tick. Between two batches they are free. */
@@ -91,7 +95,7 @@ class UdpBatches {
 
   constructor(options: UdpOptions, addon: UdpAddon) {
     const { host, port, reusePort } = options;
-    const endpoint = addon.open(host, port, reusePort, (count) => this.#onBatch(count));
+    const endpoint = addon.open(host, port, reusePort, (count, isBelow) => this.#onBatch(count, isBelow));
     if (typeof endpoint === 'number') throw systemError(endpoint);
     const { memory } = endpoint;
     const { layout } = addon;
@@ -107,6 +111,8 @@ class UdpBatches {
     this.#slots = slotsOf(memory, layout, isIPv6(host));
     this.#requestLengths = new Int32Array(memory, layout.requestLengthsAt, layout.slots);
     this.#replyLengths = new Int32Array(memory, layout.replyLengthsAt, layout.slots);
+    this.#below = options.below ?? null;
+    this.#stopAttaching = this.#below === null ? () => {} : this.#attach(this.#below);
   }
 
   get address(): Listener['address'] {
@@ -114,16 +120,25 @@ class UdpBatches {
     return { host, port };
   }
 
+  #attach(below: BelowOptions): () => void {
+    const { queue, mode, loader } = below;
+    return keepAttached(below, (name, onState) =>
+      this.#addon.attach(this.#endpoint, loader, name, queue, XDP_MODES.indexOf(mode), onState),
+    );
+  }
+
   async close(graceMs: number): Promise<void> {
+    this.#stopAttaching();
     await this.#misses.finish(graceMs);
     this.#addon.close(this.#endpoint);
   }
 
   /** A fault costs one packet. Cached replies leave when this returns; misses are answered later. */
-  #onBatch(count: number): void {
+  #onBatch(count: number, isBelow: number): void {
     // Uncaught on purpose: the thread ends and is replaced, because this one receives nothing any more.
     if (count < 0) throw new Error('the memory of the UDP endpoint was detached');
     if (this.#misses.isFinishing) return;
+    if (isBelow !== 0) this.#below?.onRequests(count);
     for (let i = 0; i < count; i++) {
       try {
         this.#replyLengths[i] = this.#answer(this.#slots[i]!, this.#requestLengths[i]!);
@@ -236,7 +251,7 @@ function systemError(errno: number): Error {
 }
 
 /** Raise with `ABI` in native/udp-batch.c: a binary with another number is not loaded. */
-const ABI = 3;
+const ABI = 4;
 
 /** Offsets and sizes in octets of the shared memory. Slot i of a part is at `partAt + i * partStride`. */
 export interface UdpLayout {
@@ -268,21 +283,34 @@ export interface UdpAddon {
   readonly abi: number;
   readonly layout: UdpLayout;
   /**
-   * @param onBatch gets the number of requests; replies in the same slots leave when it returns. -1: `memory` was detached,
-   *   and nothing is received any more
+   * @param onBatch gets the number of requests, and 1 where they came below the socket, else 0; replies in the same slots leave when it returns. -1:
+   *   `memory` was detached, and nothing is received any more
    * @returns an endpoint, or a negative system error number
    */
   open(
     host: string,
     port: number,
     reusePort: boolean,
-    onBatch: (count: number) => void,
+    onBatch: (count: number, isBelow: number) => void,
   ): UdpEndpoint | number;
   /** Sends the first `count` replies, each to the peer in its slot. Call only between two batches. */
   flush(endpoint: UdpEndpoint, count: number): void;
   /** Sends one reply to an earlier peer; does nothing on a closed endpoint. */
   send(endpoint: UdpEndpoint, peer: Uint8Array, reply: Uint8Array, octets: number): void;
   close(endpoint: UdpEndpoint): void;
+  /**
+   * Asks the loader for a queue of an interface, whose requests then come below the socket (native/xdp-path.h).
+   * @param mode position in XDP_MODES @param onState see `keepAttached`
+   * @returns 0, or a negative system error number
+   */
+  attach(
+    endpoint: UdpEndpoint,
+    loader: string,
+    interfaceName: string,
+    queue: number,
+    mode: number,
+    onState: (state: number) => void,
+  ): number;
   /**
    * Gives pages in which the C library holds only free memory back to the kernel, those of all threads (`malloc_trim`). 2 to 7 ms after a start; does
    * nothing with other C libraries than glibc.

@@ -61,12 +61,12 @@ test('200 queries of a source in one burst are worked for, and no more, though n
 
 test('memory that was detached ends the thread, which is then replaced', async () => {
   const fake = fakeUdpAddon();
-  let onBatch: (count: number) => void = () => {};
+  let onBatch: (count: number, isBelow: number) => void = () => {};
   const open: typeof fake.addon.open = (host, port, reusePort, callback) => {
     onBatch = callback;
     return fake.addon.open(host, port, reusePort, callback);
   };
   const listener = await listenUdpBatch(setting(), { ...fake.addon, open });
-  assert.throws(() => onBatch(-1), /detached/);
+  assert.throws(() => onBatch(-1, 0), /detached/);
   await listener.close(0);
 });

@@ -26,6 +26,7 @@ export async function listenUdpEither(
       if ((error as NodeJS.ErrnoException).code !== 'ENOSYS') throw error;
     }
   }
+  options.below?.onChange({ at: 1, type: 'refused', reason: 'no_native_code' });
   return { listener: await listenUdp(options), path: 'node' };
 }
 

@@ -21,6 +21,7 @@ import {
 import { ReplyDecorator, truncateReply } from '../shared/edns.ts';
 import { QUEUE_SHARES } from '../shared/handler.ts';
 import { headerRcode, type ListenOptions } from '../shared/listener.ts';
+import type { BelowOptions } from './below.ts';
 
 /** Decision for an unproven address: send whole, truncate (TC), or drop. */
 export type Fate = 'pass' | 'slip' | 'drop';
@@ -36,6 +37,8 @@ export interface UdpOptions extends ListenOptions {
   readonly limiter?: ReplyLimiter | null;
   /** Maximum queries that wait for a service; further ones are dropped, of one name from half of it on. */
   readonly inFlight?: number;
+  /** Null: packets come through the socket alone. */
+  readonly below?: BelowOptions | null;
 }
 
 /** Octets of a UDP reply before truncation. */

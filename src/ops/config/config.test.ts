@@ -59,6 +59,7 @@ describe('loadConfig', () => {
       keyDays: null,
       nodeName: 'uqrp',
       udp: 'auto',
+      xdp: null,
       logFormat: null,
       workers: availableParallelism(),
       providers: {

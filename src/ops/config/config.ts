@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import type { NameServer } from '../../base/network/address.ts';
-import type { UdpChoice } from '../../base/network/transport.ts';
+import type { UdpChoice, XdpMode } from '../../base/network/transport.ts';
 import {
   ENVIRONMENT,
   type Environment,
@@ -87,6 +87,12 @@ export interface Config {
   readonly nodeName: string;
   /** Whether the native code may read UDP packets in batches. */
   readonly udp: UdpChoice;
+  /** Where packets are received below the sockets; null: nowhere. */
+  readonly xdp: {
+    readonly interfaces: readonly string[];
+    readonly mode: XdpMode;
+    readonly loader: string;
+  } | null;
   /** The implementation of HTTP/2 for DNS over HTTPS. */
   /** Null: `pretty` when the log goes to a terminal, else `json`. */
   readonly logFormat: LogFormat | null;
@@ -194,6 +200,10 @@ export function loadConfig(env: Environment, line: CommandLine = {}): Config {
       v.UQRP_DNSSEC_ROLLOVER === 'off' ? null : { zsk: v.UQRP_DNSSEC_ZSK_DAYS, ksk: v.UQRP_DNSSEC_KSK_DAYS },
     nodeName: v.UQRP_NODE ?? (feed?.end === 'node' ? feed.credentials.name : NODE_NAME),
     udp: v.UQRP_UDP,
+    xdp:
+      v.UQRP_XDP.length === 0
+        ? null
+        : { interfaces: v.UQRP_XDP, mode: v.UQRP_XDP_MODE, loader: resolve(v.UQRP_XDP_LOADER) },
     logFormat: v.UQRP_LOG_FORMAT,
     workers: v.UQRP_WORKERS ?? availableParallelism(),
     providers: providerSettings(v),

@@ -1,9 +1,10 @@
 import { LIMITS } from '../../base/limits.ts';
-import { UDP_CHOICES } from '../../base/network/transport.ts';
+import { UDP_CHOICES, XDP_MODES } from '../../base/network/transport.ts';
 import {
   anyText,
   auditDays,
   dnsLabel,
+  interfaces,
   keyDays,
   labels,
   mailAddress,
@@ -255,6 +256,26 @@ export const ENVIRONMENT = {
     meaning:
       "`auto`: many packets a system call, through the native code that comes along, where that loads; `node`: Node's own sockets",
     expects: 'auto or node',
+  }),
+  UQRP_XDP: variable({
+    parse: interfaces,
+    fallback: 'off',
+    meaning:
+      'Network interfaces whose packets over UDP are received below the sockets, **past the firewall of this host**, separated by commas; needs `uqrp-xdp` (docs/operations/below-the-sockets.md)',
+    expects: 'off, or 1 to 8 names of interfaces separated by commas',
+  }),
+  UQRP_XDP_MODE: variable({
+    parse: oneOf(XDP_MODES),
+    fallback: 'auto',
+    meaning:
+      '`native`: in the driver; `generic`: before the network stack; `auto`: native where the driver can, generic on virtual pairs (veth) and elsewhere',
+    expects: 'auto, native or generic',
+  }),
+  UQRP_XDP_LOADER: variable({
+    parse: anyText,
+    fallback: '/run/uqrp-xdp/socket',
+    meaning: 'Socket of `uqrp-xdp`',
+    expects: 'a path',
   }),
   UQRP_LOG_FORMAT: variable({
     parse: oneOf(LOG_FORMATS),

@@ -61,6 +61,20 @@ export function literalAddress(value: string): string | null {
   return isIP(value) === 0 ? null : value;
 }
 
+/** Interfaces below which one endpoint can receive: `PATHS` of native/udp-batch.c. */
+const INTERFACES_MAX = 8;
+
+/** `off`: none; else names of network interfaces, separated by commas, as Linux allows them. */
+export function interfaces(value: string): readonly string[] | null {
+  if (value === 'off') return [];
+  const names = value.split(',').map((part) => part.trim());
+  const isName = (name: string): boolean =>
+    /^[!-~]{1,15}$/.test(name) && !/[/:]/.test(name) && !/^\.{1,2}$/.test(name);
+  return names.every(isName) && new Set(names).size === names.length && names.length <= INTERFACES_MAX
+    ? names
+    : null;
+}
+
 export function dnsLabel(value: string): string | null {
   const lower = foldCase(value);
   return isLabel(lower) ? lower : null;

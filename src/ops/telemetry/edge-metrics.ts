@@ -36,6 +36,7 @@ export function registerEdgeMetrics(registry: Registry, memory: SharedArrayBuffe
     },
   });
   floodCounters({ registers }, totals);
+  belowMetrics({ registers }, totals);
   new SharedHistogram({ registers }, totals);
 }
 
@@ -70,6 +71,27 @@ function floodCounters({ registers }: Registers, totals: () => EdgeTotals): void
       const { signing } = totals();
       this.reset();
       for (const result of SIGNING_EVENTS) this.inc({ result }, signing[result]);
+    },
+  });
+}
+
+/** Reception below the sockets (docs/adr/18-below-the-sockets.md). */
+function belowMetrics({ registers }: Registers, totals: () => EdgeTotals): void {
+  new Gauge({
+    registers,
+    name: 'uqrp_udp_xdp_queues',
+    help: 'Queues of interfaces from which packets come below the sockets now',
+    collect() {
+      this.set(totals().below.queues);
+    },
+  });
+  new Counter({
+    registers,
+    name: 'uqrp_udp_xdp_queries_total',
+    help: 'Queries over UDP that came below the sockets',
+    collect() {
+      this.reset();
+      this.inc(totals().below.requests);
     },
   });
 }

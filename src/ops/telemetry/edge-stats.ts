@@ -64,7 +64,10 @@ const LIMITED = MISSES + 1;
 const MISSES_DROPPED = LIMITED + LIMITED_EVENTS.length;
 const SIGNING = MISSES_DROPPED + 1;
 const QUERIES = SIGNING + SIGNING_EVENTS.length;
-const COUNTERS = QUERIES + QUERY_STATUSES.length;
+/** Requests that came below the sockets, and queues attached now. */
+const BELOW = QUERIES + QUERY_STATUSES.length;
+const BELOW_QUEUES = BELOW + 1;
+const COUNTERS = BELOW_QUEUES + 1;
 const CACHE_LINE_NUMBERS = 8;
 const ROW = Math.ceil(COUNTERS / CACHE_LINE_NUMBERS) * CACHE_LINE_NUMBERS;
 
@@ -83,6 +86,10 @@ export interface EdgeStats {
   cacheMiss(): void;
   /** What the budget of signatures did to one question. */
   signing(event: SigningEvent): void;
+  /** A batch of requests came below the sockets. */
+  below(requests: number): void;
+  /** @param change 1: a queue was attached; -1: detached */
+  belowQueues(change: 1 | -1): void;
   /** A query of the product was answered. @param status position in QUERY_STATUSES */
   readonly query: (status: number) => void;
 }
@@ -95,6 +102,8 @@ export function createEdgeStats(workers: number): SharedArrayBuffer {
 /** The writer of one worker's row, 0 to workers - 1. A worker that is started again goes on where it ended. */
 export function edgeStatsWriter(memory: SharedArrayBuffer, worker: number): EdgeStats {
   const row = new Float64Array(memory, worker * ROW * Float64Array.BYTES_PER_ELEMENT, ROW);
+  // What the thread before had attached ended with it.
+  row[BELOW_QUEUES] = 0;
   return {
     reply(transport, bytes, rcode, seconds) {
       const block = TRANSPORT_INDEX[transport] * BLOCK;
@@ -126,6 +135,12 @@ export function edgeStatsWriter(memory: SharedArrayBuffer, worker: number): Edge
     signing(event) {
       row[SIGNING + SIGNING_INDEX[event]]!++;
     },
+    below(requests) {
+      row[BELOW]! += requests;
+    },
+    belowQueues(change) {
+      row[BELOW_QUEUES]! += change;
+    },
     query(status) {
       row[QUERIES + status]!++;
     },
@@ -141,6 +156,7 @@ export interface EdgeTotals {
   readonly limited: Readonly<Record<LimitedEvent, number>>;
   readonly missesDropped: number;
   readonly signing: Readonly<Record<SigningEvent, number>>;
+  readonly below: { readonly requests: number; readonly queues: number };
   /** In the order of QUERY_STATUSES. */
   readonly queries: readonly number[];
 }
@@ -172,6 +188,7 @@ export function edgeTotals(memory: SharedArrayBuffer): EdgeTotals {
     limited: { dropped: sum[LIMITED]!, slipped: sum[LIMITED + 1]! },
     missesDropped: sum[MISSES_DROPPED]!,
     signing: { truncated: sum[SIGNING]!, waited: sum[SIGNING + 1]!, refused: sum[SIGNING + 2]! },
+    below: { requests: sum[BELOW]!, queues: sum[BELOW_QUEUES]! },
     queries: Array.from(sum.subarray(QUERIES, QUERIES + QUERY_STATUSES.length)),
   };
 }

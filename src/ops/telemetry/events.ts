@@ -1,5 +1,5 @@
 import { TLS_FAULTS } from '../../base/network/tls.ts';
-import { TRANSPORTS, UDP_PATHS } from '../../base/network/transport.ts';
+import { TRANSPORTS, UDP_PATHS, XDP_FAULTS, XDP_MODES } from '../../base/network/transport.ts';
 import { FEED_REFUSALS } from '../../feed/ports/refusal.ts';
 import {
   ACCOUNTING_PARTS,
@@ -152,6 +152,24 @@ export const EVENTS = {
     level: 'info',
     message: 'packets over UDP are received in batches, or through the sockets of Node',
     fields: { path: UDP_PATHS },
+  },
+  'xdp.attached': {
+    level: 'warn',
+    message:
+      'UDP packets of a queue are received below the sockets. The firewall of this host, its connection tracking and tcpdump do not see them',
+    fields: { worker: 'number', interface: 'number', mode: XDP_MODES },
+  },
+  'xdp.refused': {
+    level: 'warn',
+    message:
+      'UDP packets cannot be received below the sockets. The sockets receive them, and it is tried again',
+    fields: { worker: 'number', interface: 'number', reason: XDP_FAULTS },
+  },
+  'xdp.detached': {
+    level: 'warn',
+    message:
+      'UDP packets are no longer received below the sockets. The sockets receive them, and it is tried again',
+    fields: { worker: 'number', interface: 'number', reason: XDP_FAULTS },
   },
   'worker.exited': {
     level: 'error',

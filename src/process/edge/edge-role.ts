@@ -172,6 +172,7 @@ async function open(options: EdgeRoleOptions, opened: Opened): Promise<Omit<Edge
       rate: config.dnsRate,
       udp: config.udp,
       proxies: config.proxyProtocol,
+      xdp: config.xdp,
       rates,
       connections,
       shares: randomUpTo(realRandom, 2 ** 32 - 1),
@@ -187,6 +188,11 @@ async function open(options: EdgeRoleOptions, opened: Opened): Promise<Omit<Edge
       },
       startFailed: (worker, error) => log.event('worker.failing', { worker }, error),
       fault: (worker, transport) => log.event('listener.failing', { transport, worker }),
+      xdp(worker, { at, ...change }) {
+        const where = { worker, interface: at };
+        if (change.type === 'attached') log.event('xdp.attached', { ...where, mode: change.mode });
+        else log.event(`xdp.${change.type}`, { ...where, reason: change.reason });
+      },
       counted: (buffer) => accounting?.take(buffer),
     },
   });

@@ -1,7 +1,7 @@
 import { createSecureContext } from 'node:tls';
 import { type MessagePort, Worker } from 'node:worker_threads';
 import { type Backoff, backoffMs } from '../../base/lifecycle/loop.ts';
-import type { Transport, UdpPath } from '../../base/network/transport.ts';
+import type { Transport, UdpPath, XdpChange } from '../../base/network/transport.ts';
 import { KeyError } from '../../dns/dnssec/key-set.ts';
 import type { HttpReply } from '../../dns/doh/request.ts';
 import { type Ask, type AskResult, createWaitingAsks } from './asks.ts';
@@ -41,6 +41,8 @@ interface PoolEvents {
   /** The replacement could not start; the pool retries. */
   startFailed(worker: number, error: unknown): void;
   fault(worker: number, transport: Transport): void;
+  /** Reception below the sockets began, ended or was refused. */
+  xdp(worker: number, change: XdpChange): void;
   /** What a worker counted. The last one of each worker comes before `stop` resolves. */
   counted(buffer: ArrayBuffer): void;
 }
@@ -124,6 +126,7 @@ export async function startPool(options: PoolOptions): Promise<WorkerPool> {
       answerMs: ANSWER_MS,
       askMs: ASK_MS,
       onFault: (transport) => events.fault(index, transport),
+      onXdp: (change) => events.xdp(index, change),
       onCounted: (buffer) => events.counted(buffer),
     });
     const member: Member = { index, thread, version, isListening: false };
@@ -274,6 +277,7 @@ interface WorkerThreadOptions {
   /** Milliseconds that it has to answer a question. */
   readonly askMs: number;
   readonly onFault: (transport: Transport) => void;
+  readonly onXdp: (change: XdpChange) => void;
   readonly onCounted: (buffer: ArrayBuffer) => void;
 }
 
@@ -291,7 +295,7 @@ const OLD_MB = 768;
 
 /** @throws when the system gives no thread */
 export function startThread(options: WorkerThreadOptions): WorkerThread {
-  const { entry, providers, answerMs, askMs, onFault, onCounted } = options;
+  const { entry, providers, answerMs, askMs, onFault, onXdp, onCounted } = options;
   const worker = new Worker(entry, {
     workerData: { ...options.settings, providers } satisfies WorkerSettings,
     resourceLimits: { maxYoungGenerationSizeMb: NURSERY_MB, maxOldGenerationSizeMb: OLD_MB },
@@ -312,6 +316,9 @@ export function startThread(options: WorkerThreadOptions): WorkerThread {
         break;
       case 'fault':
         onFault(message.transport);
+        break;
+      case 'xdp':
+        onXdp(message.change);
         break;
       case 'counted':
         onCounted(message.buffer);

@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { NameServer } from '../../base/network/address.ts';
 import type { CertificatePair } from '../../base/network/tls.ts';
-import type { Transport, UdpChoice, UdpPath } from '../../base/network/transport.ts';
+import type { Transport, UdpChoice, UdpPath, XdpChange, XdpMode } from '../../base/network/transport.ts';
 import type { Clock } from '../../base/time.ts';
 import { readKeySet } from '../../dns/dnssec/key-set.ts';
 import { isPresigned, type NodeKeySetData, readPresignedSet } from '../../dns/dnssec/node-key-set.ts';
@@ -26,6 +26,14 @@ export interface EdgePorts {
   readonly dns: number;
   readonly dot: number;
   readonly doh: number;
+}
+
+/** Reception below the sockets. */
+export interface XdpSettings {
+  readonly interfaces: readonly string[];
+  readonly mode: XdpMode;
+  /** Path of the loader's socket. */
+  readonly loader: string;
 }
 
 /** Settings of one worker thread: plain data, copied into the thread except the shared buffers. */
@@ -71,6 +79,8 @@ export interface WorkerSettings {
   readonly udp: UdpChoice;
   /** Networks whose connections and datagrams begin with a PROXY header. */
   readonly proxies: readonly string[];
+  /** Null: nothing is received below the sockets. */
+  readonly xdp: XdpSettings | null;
   /** See `createConnectionMemory`. */
   readonly connections: SharedArrayBuffer;
   /** Shared by all workers; see `createRateMemory`. */
@@ -116,7 +126,8 @@ export type FromWorker =
   /** What was counted since the message before (dns/accounting/handover.ts). */
   | { readonly type: 'counted'; readonly buffer: ArrayBuffer }
   /** A socket reported an error while it served. */
-  | { readonly type: 'fault'; readonly transport: Transport };
+  | { readonly type: 'fault'; readonly transport: Transport }
+  | { readonly type: 'xdp'; readonly change: XdpChange };
 
 interface ServedZoneSettings {
   readonly zones: readonly string[];

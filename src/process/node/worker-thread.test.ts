@@ -14,6 +14,7 @@ test('a worker has a heap limit that makes V8 collect garbage early', async () =
     answerMs: 1000,
     askMs: 1000,
     onFault() {},
+    onXdp() {},
     onCounted() {},
   });
   const started = await thread.started;

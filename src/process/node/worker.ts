@@ -1,6 +1,6 @@
 import { collectGarbage } from '../../base/lifecycle/collect-garbage.ts';
 import { addressSet } from '../../base/network/address.ts';
-import type { Transport, UdpPath } from '../../base/network/transport.ts';
+import type { Transport, UdpPath, XdpChange } from '../../base/network/transport.ts';
 import type { Clock } from '../../base/time.ts';
 import { answerRequest, type DohApi, internalError } from '../../dns/doh/answer.ts';
 import { listenDoh } from '../../dns/doh/listener.ts';
@@ -15,6 +15,7 @@ import { type Listener, startShares } from '../../dns/shared/listener.ts';
 import { makeRateLimits } from '../../dns/shared/rate-limit.ts';
 import type { TlsListener } from '../../dns/shared/tls.ts';
 import { listenDot, listenTcp } from '../../dns/stream/stream-server.ts';
+import type { BelowOptions } from '../../dns/udp/below.ts';
 import { listenUdpEither } from '../../dns/udp/node-listener.ts';
 import { type PeriodSecret, secretOf } from '../../feed/ports/node-keys.ts';
 import { edgeStatsWriter } from '../../ops/telemetry/edge-stats.ts';
@@ -32,6 +33,7 @@ import { type EdgePorts, type LiveSettings, listenOn, type WorkerSettings } from
 export interface WorkerHost {
   readonly clock: Clock;
   fault(transport: Transport): void;
+  xdp(change: XdpChange): void;
   /** Takes what was counted; the buffer is not used again here. */
   counted(buffer: ArrayBuffer): void;
 }
@@ -107,11 +109,23 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
   const streams = { limits, connections, meter: rates?.meter ?? null };
   let secured = { tls: settings.tls, ticketKeys: Buffer.from(settings.ticketKeys) };
 
+  const below: BelowOptions | null = settings.xdp && {
+    ...settings.xdp,
+    // Each thread has a queue of its own: that of its number. Where there are fewer queues, the others have their sockets.
+    queue: settings.worker,
+    onRequests: (count) => stats.below(count),
+    onChange(change) {
+      if (change.type === 'attached') stats.belowQueues(1);
+      if (change.type === 'detached') stats.belowQueues(-1);
+      host.xdp(change);
+    },
+  };
+
   collectGarbage();
   const [{ listener: udp, path }, tcp] = await listenBoth(settings.ports.dns, async (port) => {
     const limiter = rates?.udp ?? null;
     const either = await listenOn({ transport: 'udp', port }, () =>
-      listenUdpEither({ ...common('udp'), port, limiter }, settings.udp),
+      listenUdpEither({ ...common('udp'), port, limiter, below }, settings.udp),
     );
     try {
       const at = { transport: 'tcp', port: either.listener.address.port } as const;

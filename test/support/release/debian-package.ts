@@ -60,6 +60,9 @@ export async function tryDebianPackage(
   // What an operator does.
   const settings = readFileSync(inside(SETTINGS), 'utf8').replaceAll('dns.example.com', 'dns.example.net');
   writeFileSync(inside(SETTINGS), settings);
+  // At the path of docs/operations/below-the-sockets.md.
+  const loader = place.run(['/usr/lib/uqrp/lib/uqrp/native/prebuilt/linux-x64/uqrp-xdp'], { env: { PATH } });
+  assert.deepEqual([loader.code, loader.errors], [2, 'usage: uqrp-xdp SOCKET PORT INTERFACE...\n']);
   const service = asUnit(place, readFileSync(inside(join(UNITS, 'uqrp.service')), 'utf8'), settings, done);
   const first = await startService(service);
   const name = first.write('first-boot', 'kept');

@@ -1,5 +1,6 @@
 /** An addon without sockets: the test fills the slots of a batch, and sees what leaves when. */
 
+import { constants } from 'node:os';
 import type { UdpAddon, UdpLayout } from '../../../../src/dns/udp/batch-listener.ts';
 import { labelOf } from '../fakes.ts';
 
@@ -39,7 +40,7 @@ export function fakeUdpAddon(): FakeUdpAddon {
   const requestLengths = new Int32Array(memory, LAYOUT.requestLengthsAt, SLOTS);
   const replyLengths = new Int32Array(memory, LAYOUT.replyLengthsAt, SLOTS);
   const left: string[][] = [];
-  let onBatch: (count: number) => void = () => {};
+  let onBatch: (count: number, isBelow: number) => void = () => {};
   const flush = (count: number): void => {
     const sent: string[] = [];
     for (let i = 0; i < count; i++) {
@@ -57,11 +58,11 @@ export function fakeUdpAddon(): FakeUdpAddon {
         requestLengths[i] = message.length;
         replyLengths[i] = 0;
       }
-      onBatch(messages.length);
+      onBatch(messages.length, 0);
       flush(messages.length);
     },
     addon: {
-      abi: 3,
+      abi: 4,
       layout: LAYOUT,
       open(_host, port, _reusePort, callback) {
         onBatch = callback;
@@ -70,6 +71,7 @@ export function fakeUdpAddon(): FakeUdpAddon {
       flush: (_endpoint, count) => flush(count),
       send: (_endpoint, _peer, reply) => left.push([labelOf(reply)]),
       close() {},
+      attach: () => -constants.errno.ENOENT,
       trim() {},
     },
   };

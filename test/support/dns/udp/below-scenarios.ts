@@ -1,0 +1,395 @@
+/** What must hold below the sockets, in a network namespace of its own. Run as a program it prints a line of JSON for each scenario. */
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { query, until } from '../fakes.ts';
+import {
+  type Below,
+  buildFramePort,
+  buildLoader,
+  type Listening,
+  OURS,
+  openBelow,
+  PORT,
+  pathOf,
+  QUESTION,
+  THEIRS,
+} from './below-world.ts';
+import { frameOf, withSum } from './frames.ts';
+
+export interface Outcome {
+  readonly name: string;
+  readonly error: string | null;
+}
+
+const attached = (listening: Listening): Promise<void> =>
+  until(() => listening.changes.some(({ type }) => type === 'attached'));
+
+/** Attached listener and loader, which end with the scenario. */
+async function attachedTo(
+  below: Below,
+  work: (listening: Listening) => Promise<void>,
+  host = OURS.ipv4,
+): Promise<void> {
+  const loader = await below.loader();
+  const listening = await below.listen({ host });
+  try {
+    await attached(listening);
+    await work(listening);
+  } finally {
+    await listening.close();
+    await until(() => !below.hasProgram());
+    loader.kill('SIGKILL');
+  }
+}
+
+/** A question over IPv4 with octets changed; the sum of its header is made right again. */
+function changed(
+  below: Below,
+  changes: readonly (readonly [at: number, octets: readonly number[]])[],
+): Buffer {
+  const frame = below.client.question(1000, QUESTION);
+  for (const [at, octets] of changes) frame.set(octets, at);
+  withSum(frame.subarray(14, 34));
+  return frame;
+}
+
+export const SCENARIOS: Readonly<Record<string, (below: Below) => Promise<void>>> = {
+  'a question comes below the socket, and its reply is whole, from the address that was asked': (below) =>
+    attachedTo(below, async (listening) => {
+      for (const payload of [QUESTION, Buffer.concat([QUESTION, Buffer.of(1)])]) {
+        const before = below.client.repliesTo(1001).length;
+        below.client.send(below.client.question(1001, payload));
+        await until(() => below.client.repliesTo(1001).length > before);
+      }
+      for (const reply of below.client.repliesTo(1001)) {
+        assert.deepEqual([reply.from, reply.to, reply.fromPort], [OURS.ipv4, THEIRS.ipv4, PORT]);
+        assert.ok(reply.isWhole);
+        assert.deepEqual(reply.fromMac, below.client.ourMac);
+        assert.equal(reply.payload.length, 200);
+      }
+      assert.equal(listening.below(), 2);
+    }),
+
+  'IPv6 and IPv4 come to a socket of both families': (below) =>
+    attachedTo(
+      below,
+      async (listening) => {
+        below.client.send(below.client.question(1002, QUESTION, true));
+        below.client.send(below.client.question(1002, QUESTION));
+        await until(() => below.client.repliesTo(1002).length === 2);
+        assert.ok(below.client.repliesTo(1002).every(({ isWhole }) => isWhole));
+        assert.equal(listening.below(), 2);
+      },
+      '::',
+    ),
+
+  'a reply of more than 1,232 octets leaves through the socket, and arrives': (below) =>
+    attachedTo(below, async (listening) => {
+      const lengths = [1231, 1232, 1233, 1472];
+      for (const octets of lengths) below.client.send(below.client.question(1003, query(octets, 'hot')));
+      await until(() => below.client.repliesTo(1003).length === lengths.length);
+      const got = below.client.repliesTo(1003).map(({ payload }) => payload.length);
+      assert.deepEqual(
+        got.toSorted((a, b) => a - b),
+        lengths,
+      );
+      assert.equal(listening.below(), lengths.length);
+    }),
+
+  'a burst of more than a batch is answered, reply by reply': (below) =>
+    attachedTo(below, async () => {
+      const payloads = Array.from({ length: 500 }, (_, i) => query(30 + i, 'hot'));
+      for (const payload of payloads) below.client.send(below.client.question(1004, payload));
+      await until(() => below.client.repliesTo(1004).length === payloads.length);
+      const replies = below.client.repliesTo(1004);
+      assert.ok(replies.every(({ isWhole }) => isWhole));
+      assert.deepEqual(new Set(replies.map(({ payload }) => payload.length)).size, 500);
+    }),
+
+  'what is no plain UDP for this server goes to the kernel': (below) =>
+    attachedTo(below, async (listening) => {
+      const { client } = below;
+      const plain = client.question(1000, QUESTION);
+      const macs = { toMac: plain.subarray(0, 6), fromMac: plain.subarray(6, 12) };
+      const datagram = { from: THEIRS.ipv4, to: OURS.ipv4, fromPort: 1000, toPort: PORT, payload: QUESTION };
+      const frames: Readonly<Record<string, Buffer>> = {
+        'first fragment': changed(below, [[20, [0x20, 0]]]),
+        'later fragment': changed(below, [[20, [0, 5]]]),
+        'IP options': changed(below, [[14, [0x46]]]),
+        TCP: changed(below, [[23, [6]]]),
+        'another port': frameOf({ ...datagram, toPort: PORT + 1 }, macs),
+        'a forwarded destination': frameOf({ ...datagram, to: '192.0.2.7' }, macs),
+        'the address of another interface': frameOf({ ...datagram, to: '127.0.0.1' }, macs),
+        'multicast MAC': frameOf(datagram, { ...macs, toMac: Buffer.from('01005e000001', 'hex') }),
+        'broadcast MAC': frameOf(datagram, { ...macs, toMac: Buffer.alloc(6, 255) }),
+        'the MAC of another host': frameOf(datagram, { ...macs, toMac: Buffer.from('020000000009', 'hex') }),
+        'a MAC that differs at its end': frameOf(datagram, {
+          ...macs,
+          toMac: macs.toMac.with(5, macs.toMac[5]! ^ 1),
+        }),
+        'source in this network': frameOf({ ...datagram, from: '0.1.2.3' }, macs),
+        'source on loopback': frameOf({ ...datagram, from: '127.0.0.9' }, macs),
+        'multicast source': frameOf({ ...datagram, from: '224.0.0.1' }, macs),
+        'broadcast source': frameOf({ ...datagram, from: '255.255.255.255' }, macs),
+        VLAN: Buffer.concat([plain.subarray(0, 12), Buffer.from([0x81, 0, 0, 5]), plain.subarray(12)]),
+        short: plain.subarray(0, 41),
+        'IPv6 to a socket of IPv4': client.question(1000, QUESTION, true),
+      };
+      for (const [what, frame] of Object.entries(frames)) {
+        const { below: came } = await pathOf(below, listening, frame);
+        assert.equal(came, 0, what);
+      }
+      assert.deepEqual(await pathOf(below, listening, plain), { below: 1, all: 1 });
+    }),
+
+  'of IPv6, link-local, multicast, mapped and loopback sources go to the kernel': (below) =>
+    attachedTo(
+      below,
+      async (listening) => {
+        const plain = below.client.question(1000, QUESTION, true);
+        const macs = { toMac: plain.subarray(0, 6), fromMac: plain.subarray(6, 12) };
+        for (const [from, came] of [
+          ['fe80::1', 0],
+          ['ff02::1', 0],
+          ['::1', 0],
+          ['::ffff:a4d:102', 0],
+          ['2001:db8::1', 1],
+          ['fd00::2', 1],
+        ] as const) {
+          const frame = frameOf(
+            { from, to: OURS.ipv6, fromPort: 1000, toPort: PORT, payload: QUESTION },
+            macs,
+          );
+          assert.equal((await pathOf(below, listening, frame)).below, came, from);
+        }
+        const hops = Buffer.from(plain);
+        hops[20] = 0;
+        assert.equal((await pathOf(below, listening, hops)).below, 0, 'extension header');
+      },
+      '::',
+    ),
+
+  'frames whose lengths disagree get no reply': (below) =>
+    attachedTo(below, async (listening) => {
+      const total = below.client.question(1000, QUESTION).length - 14;
+      for (const frame of [
+        changed(below, [[16, [0, total + 1]]]),
+        changed(below, [[16, [0, 27]]]),
+        changed(below, [[38, [0, 7]]]),
+        changed(below, [[38, [255, 255]]]),
+        changed(below, [[38, [0, total - 19]]]),
+      ]) {
+        assert.equal((await pathOf(below, listening, frame)).all, 0);
+      }
+      const sum = below.client.question(1000, QUESTION);
+      sum[24]! ^= 1;
+      assert.equal((await pathOf(below, listening, sum)).all, 0, 'sum of the header');
+      // Padding behind the datagram, as of a short Ethernet frame, is no part of it.
+      const padded = Buffer.concat([below.client.question(1000, QUESTION), Buffer.alloc(9, 7)]);
+      assert.equal((await pathOf(below, listening, padded)).all, 1);
+    }),
+
+  'an address that the interface loses is no longer served below the socket': (below) =>
+    attachedTo(
+      below,
+      async (listening) => {
+        const address = '10.77.1.9';
+        execFileSync('ip', ['addr', 'add', `${address}/24`, 'dev', OURS.device]);
+        const plain = below.client.question(1000, QUESTION);
+        const macs = { toMac: plain.subarray(0, 6), fromMac: plain.subarray(6, 12) };
+        const frame = frameOf(
+          { from: THEIRS.ipv4, to: address, fromPort: 1000, toPort: PORT, payload: QUESTION },
+          macs,
+        );
+        while ((await pathOf(below, listening, frame)).below === 0);
+        execFileSync('ip', ['addr', 'del', `${address}/24`, 'dev', OURS.device]);
+        while ((await pathOf(below, listening, frame)).below === 1);
+      },
+      '0.0.0.0',
+    ),
+
+  'the end of the loader leaves the socket, and its return is found': async (below) => {
+    const loader = await below.loader();
+    const listening = await below.listen();
+    await attached(listening);
+    loader.kill('SIGKILL');
+    await until(() => listening.changes.some(({ type }) => type === 'detached'));
+    assert.ok(!below.hasProgram());
+    below.client.send(below.client.question(1005, QUESTION));
+    await until(() => below.client.repliesTo(1005).length === 1);
+    assert.deepEqual([listening.below(), listening.all()], [0, 1]);
+    await until(() =>
+      listening.changes.some((change) => 'reason' in change && change.reason === 'no_loader'),
+    );
+    const next = await below.loader();
+    await until(() => listening.changes.at(-1)?.type === 'attached');
+    await listening.close();
+    await until(() => !below.hasProgram());
+    next.kill('SIGKILL');
+  },
+
+  'a loader serves only its interfaces, and one owner of an interface': async (below) => {
+    const loader = await below.loader(['other']);
+    const refused = await below.listen();
+    await until(() => refused.changes.length > 0);
+    assert.deepEqual(refused.changes, [{ at: 1, type: 'refused', reason: 'not_allowed' }]);
+    const absent = await below.listen({ device: 'other', port: 0 });
+    await until(() => absent.changes.length > 0);
+    // Its port is not that of the loader.
+    assert.deepEqual(absent.changes, [{ at: 1, type: 'refused', reason: 'not_allowed' }]);
+    await absent.close();
+    await refused.close();
+    loader.kill('SIGKILL');
+  },
+
+  'a queue that the interface does not have is refused, and the other one goes on': async (below) => {
+    const loader = await below.loader();
+    const first = await below.listen({ reusePort: true });
+    const second = await below.listen({ reusePort: true, queue: 1 });
+    await attached(first);
+    await until(() => second.changes.length > 0);
+    assert.deepEqual(second.changes, [{ at: 1, type: 'refused', reason: 'no_queue' }]);
+    assert.equal((await pathOf(below, first, below.client.question(1000, QUESTION))).below, 1);
+    await first.close();
+    await second.close();
+    loader.kill('SIGKILL');
+  },
+
+  'an interface that another program owns is refused, until that one ends': async (below) => {
+    const loader = await below.loader();
+    const owner = await below.listen({ mode: 'generic' });
+    await attached(owner);
+    const dir = mkdtempSync(join(tmpdir(), 'uqrp-below-'));
+    const other = await below.loader([OURS.device], dir);
+    const waiting = await below.listen({ host: OURS.ipv6, mode: 'generic' }, dir);
+    await until(() => waiting.changes.length > 0);
+    assert.deepEqual(waiting.changes, [{ at: 1, type: 'refused', reason: 'busy' }]);
+    await owner.close();
+    await attached(waiting);
+    await waiting.close();
+    loader.kill('SIGKILL');
+    other.kill('SIGKILL');
+    rmSync(dir, { recursive: true });
+  },
+
+  'an interface that carries VLANs is refused, and one that gets them is let go': async (below) => {
+    const vlans = join(below.dir, 'vlans');
+    const list = (device: string): void =>
+      writeFileSync(
+        vlans,
+        `VLAN Dev name    | VLAN ID\nName-Type: VLAN_NAME_TYPE_RAW_PLUS_VID_NO_PAD\nv.5  | 5  | ${device}\n`,
+      );
+    list(OURS.device);
+    const loader = await below.loader([OURS.device], below.dir, buildLoader(below.dir, vlans));
+    const listening = await below.listen();
+    await until(() => listening.changes.length > 0);
+    assert.deepEqual(listening.changes, [{ at: 1, type: 'refused', reason: 'vlan' }]);
+    list('other');
+    await attached(listening);
+    list(OURS.device);
+    await until(() => listening.changes.some(({ type }) => type === 'detached'));
+    await until(() => !below.hasProgram());
+    await listening.close();
+    loader.kill('SIGKILL');
+  },
+
+  'both modes serve, and an interface with an MTU below 1,280 octets is refused': async (below) => {
+    const loader = await below.loader();
+    for (const mode of ['native', 'generic'] as const) {
+      const listening = await below.listen({ mode });
+      await attached(listening);
+      // Before it, the interface may still be busy with the memory of the one before.
+      const at = listening.changes.length;
+      assert.deepEqual(listening.changes.at(-1), { at: 1, type: 'attached', mode });
+      assert.equal((await pathOf(below, listening, below.client.question(1000, QUESTION))).below, 1);
+      if (mode === 'generic') {
+        execFileSync('ip', ['link', 'set', OURS.device, 'mtu', '1279']);
+        await until(() => listening.changes.length > at + 1);
+        assert.deepEqual(
+          listening.changes.slice(at, at + 2).map((change) => 'reason' in change && change.reason),
+          ['loader_ended', 'small_mtu'],
+        );
+      }
+      await listening.close();
+      await until(() => !below.hasProgram());
+    }
+    loader.kill('SIGKILL');
+  },
+
+  'a server without any capability receives below its socket, and its death leaves the port to others':
+    async (below) => {
+      const loader = await below.loader();
+      const socket = join(below.dir, 'loader');
+      // Those who may open the socket of the loader: the group.
+      execFileSync('chown', ['nobody', below.dir, socket]);
+      const module = fileURLToPath(new URL('below-server.ts', import.meta.url));
+      const nobody = [
+        '--reuid=65534',
+        '--regid=65534',
+        '--clear-groups',
+        '--inh-caps=-all',
+        '--bounding-set=-all',
+        '--no-new-privs',
+      ];
+      const server = spawn('setpriv', [...nobody, process.execPath, module, socket], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      await once(server.stdout, 'data');
+      assert.ok(below.hasProgram());
+      below.client.send(below.client.question(1006, QUESTION));
+      await until(() => below.client.repliesTo(1006).length === 1);
+      server.kill('SIGKILL');
+      await once(server, 'exit');
+      const other = await below.listen({ device: 'other' });
+      await until(() => !below.hasProgram());
+      below.client.send(below.client.question(1006, QUESTION));
+      await until(() => below.client.repliesTo(1006).length === 2);
+      assert.deepEqual([other.below(), other.all()], [0, 1]);
+      await other.close();
+      loader.kill('SIGKILL');
+    },
+
+  'a server that starts again and again is attached each time': async (below) => {
+    const loader = await below.loader();
+    for (let i = 0; i < 20; i++) {
+      const listening = await below.listen();
+      await attached(listening);
+      assert.equal((await pathOf(below, listening, below.client.question(1000, QUESTION))).below, 1);
+      await listening.close();
+    }
+    loader.kill('SIGKILL');
+  },
+};
+
+/** Runs those whose name contains a text, each with a pair of interfaces of its own. */
+async function runAll(only: string): Promise<void> {
+  const built = mkdtempSync(join(tmpdir(), 'uqrp-below-'));
+  const helper = buildFramePort(built);
+  for (const [name, scenario] of Object.entries(SCENARIOS)) {
+    if (!name.includes(only)) continue;
+    const dir = mkdtempSync(join(tmpdir(), 'uqrp-below-'));
+    let error: string | null = null;
+    const below = await openBelow(dir, helper);
+    try {
+      await scenario(below);
+    } catch (thrown) {
+      error = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+    } finally {
+      await below.close();
+      rmSync(dir, { recursive: true, force: true });
+    }
+    process.stdout.write(`${JSON.stringify({ name, error } satisfies Outcome)}\n`);
+  }
+  rmSync(built, { recursive: true });
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  await runAll(process.argv[2] ?? '');
+  // What a scenario that failed left open must not keep this process.
+  process.exit(0);
+}
