@@ -106,7 +106,7 @@ describe('log audit', () => {
     assert.deepEqual(await exit, [1, null]);
   });
 
-  it('ends with 2 for a wrong command line or policy', async () => {
+  it('ends with 2 for a wrong command line, and with 1 for a file that is no policy', async () => {
     const wrong = [
       ['--every', '0'],
       ['--slug', 'A b'],
@@ -117,7 +117,7 @@ describe('log audit', () => {
     assert.equal((await audit()).code, 2);
     writeFileSync(join(folder, 'policy.txt'), 'quorum\n');
     const policy = await audit();
-    assert.equal(policy.code, 2);
-    assert.match(policy.errors, /policy\.txt: line 1: /);
+    assert.equal(policy.code, 1);
+    assert.match(policy.errors, /policy\.txt is not a policy: line 1: /);
   });
 });
