@@ -1,14 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { LIMITS } from '../../src/base/limits.ts';
-import { startFollower } from '../../src/feed/follower/follower.ts';
-import type { HourlyKey } from '../../src/feed/keys/hourly-keys.ts';
-import type { BatchSecrets } from '../../src/feed/message/batch.ts';
 import type { LeaderLock } from '../../src/feed/ports/feed-store.ts';
-import {
-  createSnapshotWriter,
-  type SnapshotMaker,
-  startSnapshotMaker,
-} from '../../src/feed/snapshots/snapshot-maker.ts';
+import type { SnapshotMaker } from '../../src/feed/snapshots/snapshot-maker.ts';
 import type { OutboundClient } from '../../src/outbound/outbound-client.ts';
 import { type ControlWorkOptions, startControlWork } from '../../src/process/control/control-work.ts';
 import {
@@ -21,9 +14,7 @@ import { startAutomaticRollover } from '../../src/process/zone-keys/automatic-ro
 import type { ZoneKeys } from '../../src/process/zone-keys/control-secrets.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { TestLock } from '../support/feed/publisher-lock.ts';
-import { FORMAT, inPieces } from '../support/feed/snapshots/snapshot-world.ts';
 import { TEST_SERVICE } from '../support/http/server-parts.ts';
-import { createMemoryView } from '../support/view/memory-view.ts';
 import type {
   ArrivedDelivery,
   Common,
@@ -45,6 +36,7 @@ import {
 } from './feed-secrets.ts';
 import { type Machine, whileAlive } from './process.ts';
 import type { ProcessTimers } from './scheduler.ts';
+import { startSnapshots } from './snapshots.ts';
 
 export interface ControlOptions extends Common {
   readonly machine: Machine;
@@ -357,49 +349,4 @@ function apiParts({ sendCode }: ControlOptions): Parts<ControlWorkOptions['api']
     publicUrl: () => PUBLIC_URL,
     service: TEST_SERVICE,
   };
-}
-
-/** Over a view that follows the log for this alone. */
-function startSnapshots(
-  { bus, timers, clock, random, name }: ProcessPorts,
-  { changes }: Store,
-  keys: () => readonly HourlyKey[],
-  { isWhole, verifier, counters, trace }: ControlOptions,
-): SnapshotMaker {
-  const { signer } = controlSignature(isWhole);
-  const secrets = (): BatchSecrets => {
-    const present = keys().findLast(({ from }) => from <= clock());
-    if (present === undefined) throw new Error('there is no key of this hour');
-    return { key: present.key, signer, random };
-  };
-  const view = createMemoryView();
-  const follower = startFollower({ source: changes, view, clock, timers });
-  follower.ready.catch(() => {});
-  return startSnapshotMaker({
-    writer: createSnapshotWriter({ bus, secrets, verifier, clock }),
-    copyView: async () => {
-      const epoch = view.epoch();
-      if (epoch === null || !follower.hasView()) throw new Error('there is no view to copy');
-      return {
-        epoch,
-        seq: view.cursor()!,
-        octets: 0,
-        content: inPieces(view.copy()),
-        discard: () => Promise.resolve(),
-      };
-    },
-    reserve: (octets) => bus.reserveChunks(octets),
-    present: () => {
-      const [epoch, seq] = [view.epoch(), view.cursor()];
-      return epoch === null || seq === null ? null : { epoch, seq };
-    },
-    format: FORMAT,
-    files: [],
-    timers,
-    onMade({ seq }) {
-      counters.count('snapshot made');
-      trace(`${name}: snapshot of ${seq}`);
-    },
-    onError: () => counters.count('snapshot not made'),
-  });
 }

@@ -12,6 +12,7 @@ import {
   signedNode,
   zoneOf,
 } from '../../../test/support/dns/query/signed-node.ts';
+import { namespaceUpserted } from '../../../test/support/view/view-changes.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Message } from '../../protocol/dns/message/message.ts';
 import { queryTokenDigest, spellQueryToken } from '../../protocol/query/query-token.ts';
@@ -25,18 +26,6 @@ const SERVFAIL = 2;
 const A = 1;
 const TOKEN = spellQueryToken(Buffer.alloc(32, 'one'));
 const keys = keysMadeAt(START);
-
-const namespace = (name: string, publicRead: boolean) =>
-  ({
-    type: 'namespace.upserted',
-    namespace: name,
-    id: '00000000-0000-4000-8000-000000000000',
-    publicRead,
-    suspended: false,
-    recordsCount: 0,
-    createdAt: START,
-    updatedAt: START,
-  }) as const;
 
 describe('names share the fresh signatures', () => {
   let timers: ManualTimers;
@@ -61,8 +50,8 @@ describe('names share the fresh signatures', () => {
     const digest = queryTokenDigest(TOKEN);
     await node.view.apply(
       [
-        ...['busy', 'calm', 'third'].map((name) => namespace(name, true)),
-        namespace('acme', false),
+        ...['busy', 'calm', 'third'].map((name) => namespaceUpserted(name, true)),
+        namespaceUpserted('acme', false),
         { type: 'token.minted', namespace: 'acme', digest, expiresAt: START + 100_000_000 },
       ],
       1,

@@ -13,6 +13,7 @@ import {
   signedNode,
   zoneOf,
 } from '../../../test/support/dns/query/signed-node.ts';
+import { namespaceUpserted } from '../../../test/support/view/view-changes.ts';
 import type { Transport } from '../../base/network/transport.ts';
 import type { Message } from '../../protocol/dns/message/message.ts';
 import { queryTokenDigest, spellQueryToken } from '../../protocol/query/query-token.ts';
@@ -25,25 +26,13 @@ const P256 = 13;
 const TOKEN = spellQueryToken(Buffer.alloc(32, 'one'));
 const keys = generateKeySet('uqrp.net', START);
 
-const namespace = (name: string, publicRead: boolean) =>
-  ({
-    type: 'namespace.upserted',
-    namespace: name,
-    id: '00000000-0000-4000-8000-000000000000',
-    publicRead,
-    suspended: false,
-    recordsCount: 0,
-    createdAt: START,
-    updatedAt: START,
-  }) as const;
-
 async function makeNode(clock: Clockwork) {
   const node = signedNode({ zones: zoneOf(keys, clock) }, clock);
   const digest = queryTokenDigest(TOKEN);
   await node.view.apply(
     [
-      namespace('acme', false),
-      namespace('open', true),
+      namespaceUpserted('acme', false),
+      namespaceUpserted('open', true),
       { type: 'token.minted', namespace: 'acme', digest, expiresAt: START + 400 * 24 * HOUR_MS },
     ],
     1,
@@ -165,7 +154,7 @@ test('a denial that was kept while its namespace was open is not served once it 
     cacheSeconds(node.ask(name, { qtype: 1, dnssecOk }, 'doh'));
   const askAll = (): readonly number[] => names.flatMap((name) => [ask(name, true), ask(name, false)]);
   for (const _ of [1, 2, 3]) assert.deepEqual(new Set(askAll()), new Set([60]));
-  const closed = namespace('open', false);
+  const closed = namespaceUpserted('open', false);
   await node.view.apply([closed], 2);
   node.freshness.bumpFor(closed);
   clock.now += 1000;
