@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { milliseconds } from '../../format/format.ts';
 import { visibleParts } from '../../format/visible-text.ts';
 import { t } from '../../text/text.ts';
@@ -80,7 +80,11 @@ function ShownText({ text }: { readonly text: string }) {
 /** Enter saves, Esc leaves it as it was. The focus goes back to the row. */
 function Field({ of, inPlace }: { readonly of: RecordRow; readonly inPlace: InPlace }) {
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => input.current?.select(), []);
+  // Before the next key: an effect after the picture is drawn lets the first letters fall on the row.
+  useLayoutEffect(() => {
+    input.current?.focus();
+    input.current?.select();
+  }, []);
   return (
     <input
       ref={input}
