@@ -17,7 +17,7 @@ import {
   type Tree,
   type WriteOptions,
 } from './lmdb/tree.ts';
-import { prepareCopy, removeFilling } from './lmdb/wipe.ts';
+import { commitNothing, removeFilling } from './lmdb/wipe.ts';
 
 interface LmdbRebuildOptions {
   /** Path of the new file. */
@@ -91,7 +91,7 @@ export function startLmdbRebuild(options: LmdbRebuildOptions): ViewRebuild {
       adopted = found;
       const { cursor, epoch } = positionOf(found);
       if (cursor !== has.seq || epoch !== has.epoch) throw new UnfitFileError();
-      prepareCopy(found);
+      commitNothing(found);
       removeFilling(found);
     },
     async apply(changes, cursor) {

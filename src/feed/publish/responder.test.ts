@@ -25,6 +25,15 @@ function endOf(world: FeedWorld, name: string): Rpc {
   return testRpc(world.broker.connect(name), name, () => START + world.timers.now);
 }
 
+/** A control process that publishes for a second already. @param changes written before */
+async function publishing(...changes: readonly ChangeBody[]): Promise<FeedWorld> {
+  const world = createFeedWorld();
+  world.publish('a');
+  for (const change of changes) world.origin.write(change);
+  await world.timers.advance(1_000);
+  return world;
+}
+
 /** Questions of one node that are answered at once. */
 const QUESTIONS_EACH = 8;
 /** As many snapshots as the responder gives at once. */
@@ -32,9 +41,7 @@ const AT_ONCE = 4;
 
 describe('the questions that control answers', () => {
   it('are answered with bounds that were read before the changes: a node never believes to be current too early (F14)', async () => {
-    const world = createFeedWorld();
-    world.publish('a');
-    await world.timers.advance(1_000);
+    const world = await publishing();
     const order: string[] = [];
     world.origin.before = (call) => void order.push(call);
     const answer = endOf(world, 'fra1').askPlain('since', 60_000, SINCE);
@@ -45,9 +52,7 @@ describe('the questions that control answers', () => {
   });
 
   it('are so many at once of one node, and those of other nodes besides', async () => {
-    const world = createFeedWorld();
-    world.publish('a');
-    await world.timers.advance(1_000);
+    const world = await publishing();
     const release = Promise.withResolvers<void>();
     const since = world.origin.since.bind(world.origin);
     world.origin.since = async (...args) => {
@@ -76,10 +81,7 @@ describe('the questions that control answers', () => {
 
 describe('the snapshots that control answers', () => {
   it('make room for the next one with their last page', async () => {
-    const world = createFeedWorld();
-    world.publish('a');
-    world.origin.write(RECORD);
-    await world.timers.advance(1_000);
+    const world = await publishing(RECORD);
     const nodes = Array.from({ length: 2 * AT_ONCE }, (_, i) => world.node(`n${i}`));
     await world.timers.advance(3_000);
     assert.deepEqual(
@@ -90,10 +92,7 @@ describe('the snapshots that control answers', () => {
   });
 
   it('which nodes have left make room after five seconds', async () => {
-    const world = createFeedWorld();
-    world.publish('a');
-    world.origin.write(RECORD);
-    await world.timers.advance(1_000);
+    const world = await publishing(RECORD);
     for (let i = 0; i < AT_ONCE; i++) {
       void endOf(world, `killed${i}`)
         .askPlain('pages', 2_000)
@@ -109,10 +108,7 @@ describe('the snapshots that control answers', () => {
   });
 
   it('never look empty when one ends while a question for its first page is on the way (seed 1481775910)', async () => {
-    const world = createFeedWorld();
-    world.publish('a');
-    world.origin.write(RECORD);
-    await world.timers.advance(1_000);
+    const world = await publishing(RECORD);
     const node = endOf(world, 'fra1');
     const snapshot = await opened(world, node);
     // The same node opens another one, or the network repeats the question: the first one is ended.
@@ -122,10 +118,7 @@ describe('the snapshots that control answers', () => {
   });
 
   it('never look empty when the first page could not be read and is asked for again', async () => {
-    const world = createFeedWorld();
-    world.publish('a');
-    world.origin.write(RECORD);
-    await world.timers.advance(1_000);
+    const world = await publishing(RECORD);
     const node = endOf(world, 'fra1');
     const snapshot = await opened(world, node);
     world.origin.before = (call) => {
@@ -138,9 +131,7 @@ describe('the snapshots that control answers', () => {
   });
 
   it('are empty where the database is', async () => {
-    const world = createFeedWorld();
-    world.publish('a');
-    await world.timers.advance(1_000);
+    const world = await publishing();
     const node = endOf(world, 'fra1');
     assert.equal(await firstPage(world, node, await opened(world, node)), 'no rows');
     await world.close();

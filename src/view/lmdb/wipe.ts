@@ -16,7 +16,7 @@ const LEFT_OUT = 10;
 const MOST_PAGES = 1000;
 
 /** Transactions without an effect: each copies a path of the tree, at least three pages, over free pages. */
-const TOUCHES = 12;
+const COMMITS = 12;
 
 export interface Wiper {
   readonly erased: () => void;
@@ -73,12 +73,12 @@ function fillingKey(index: number): Bytes {
 function wipeFreePages(tree: Tree, margin: Margin): void {
   // Pages held for a killed reader count as free, but cannot be taken.
   tree.readerCheck();
-  touch(tree);
+  commitNothing(tree);
   for (let isMore = true; isMore; ) {
     const { lastPageNumber } = tree.getStats();
     const free = freePages(tree) - margin.pages;
     if (free > 0) fill(tree, Math.min(MOST_PAGES, free));
-    touch(tree);
+    commitNothing(tree);
     const hasGrown = tree.getStats().lastPageNumber > lastPageNumber;
     isMore = !margin.isExact && !hasGrown && margin.pages > 0 && free < MOST_PAGES;
     margin.isExact ||= hasGrown;
@@ -100,15 +100,12 @@ function fill(tree: Tree, pages: number): void {
 }
 
 /**
- * A copy has no free pages, and the number of its last transaction. A large first transaction of such a file may take pages
- * that it freed itself, which ends the process or damages the file. Small ones before it leave free pages of their own, which LMDB finds.
+ * Some small transactions without an effect. They end the wait of pages that the last transactions freed. After adopting a copy they are needed: it has
+ * no free pages, and the number of its last transaction. A large first transaction of such a file may take pages that it freed itself, which ends
+ * the process or damages the file. Small ones before it leave free pages of their own, which LMDB finds.
  */
-export function prepareCopy(tree: Tree): void {
-  touch(tree);
-}
-
-function touch(tree: Tree): void {
-  for (let i = 0; i < TOUCHES; i++) {
+export function commitNothing(tree: Tree): void {
+  for (let i = 0; i < COMMITS; i++) {
     tree.transactionSync(() => {
       putLayoutVersion(tree);
     });
