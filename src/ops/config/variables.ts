@@ -126,7 +126,7 @@ export const LISTENERS = {
     fallback: null,
     shown: 'none',
     meaning:
-      'Networks of proxies in front of DNS, separated by commas. Each of their connections and datagrams to the ports of DNS, DoT and DoH must begin with a PROXY header of version 2; the client that it names then counts for limits and cookies. From others such a header is refused',
+      'Networks of proxies in front of DNS, separated by commas. Each of their connections and datagrams to the ports of DNS, DoT and DoH must begin with a PROXY header of version 2; the client that it names then counts for limits and cookies. From others such a header is refused. Over UDP, who can forge such a source address can claim to be any client: the network must drop packets from outside with one',
     expects: 'addresses or networks in CIDR form separated by commas',
   }),
   UQRP_TLS_CERT: variable({
