@@ -3,6 +3,12 @@ import type { Transport } from '../../base/network/transport.ts';
 /** Number of shares in which questions wait for a signature, or ask for data of providers. One source uses one share. */
 export const QUEUE_SHARES = 64;
 
+/**
+ * Queries answered past the packet cache in one turn of the event loop, by each listener: 1 ms of signatures. A batch over UDP holds 64: four turns answer
+ * one of misses, and hits are read in between.
+ */
+export const MISSES_A_TURN = 16;
+
 /** Answers queries. It knows the transport and never the peer's address. No method throws or rejects. */
 export interface PacketHandler {
   /** Copies the cached reply to `request[0..length)` into `out`. @returns its octets; 0: not cached, call `slow` */

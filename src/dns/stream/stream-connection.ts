@@ -2,11 +2,13 @@ import type { Socket } from 'node:net';
 import { backgroundTimers, type Timers } from '../../base/lifecycle/timers.ts';
 import type { Transport } from '../../base/network/transport.ts';
 import type { ReplyDecorator } from '../shared/edns.ts';
+import { MISSES_A_TURN } from '../shared/handler.ts';
 import { headerRcode, type ListenOptions, queueShare } from '../shared/listener.ts';
 import type { QueryMeter } from '../shared/rate-limit.ts';
 import { copyOfReplies, endReply, FrameSplitter, LONGEST, replyAt, WRITE_BUFFER_OCTETS } from './framing.ts';
+import type { Turn, Turns } from './turns.ts';
 
-/** Queries answered in one tick, and chunks gathered for it, so that one busy peer does not delay the others. */
+/** Queries answered in one tick, `MISSES_A_TURN` of them past the packet cache, and chunks gathered for it, so that one busy peer does not delay the others. */
 const QUERIES_A_TURN = 128;
 /** Octets gathered for one tick: one read. More would be memory that the peer fills, as long as it does not read. */
 const OCTETS_A_TURN = 65_536;
@@ -19,6 +21,8 @@ export interface ConnectionContext extends Pick<ListenOptions, 'handler' | 'cloc
   readonly meter?: ((address: string) => QueryMeter) | null;
   /** Calls back when the wait of a peer over its rate ends. */
   readonly timers?: Timers | undefined;
+  /** Of the connections of this listener. */
+  readonly turns: Turns;
   /** Reading pauses above this many queries in flight. */
   readonly pipeline: number;
 }
@@ -44,9 +48,9 @@ export class StreamConnection {
   #draining = false;
   #hungUp = false;
   #tickScheduled = false;
-  readonly #onTick = (): void => {
-    if (this.#tickScheduled) this.#tick();
-  };
+  /** Queries answered past the packet cache in this tick. */
+  #misses = 0;
+  readonly #turn: Turn = () => (this.#tickScheduled ? this.#tick() : 0);
 
   /** @param address of the client: limits and cookies count it */
   constructor(socket: Socket, address: string, context: ConnectionContext) {
@@ -93,9 +97,8 @@ export class StreamConnection {
   }
 
   #scheduleTick(): void {
-    if (this.#tickScheduled) return;
     this.#tickScheduled = true;
-    setImmediate(this.#onTick);
+    this.#context.turns.add(this.#turn);
   }
 
   #onDrain(): void {
@@ -107,20 +110,22 @@ export class StreamConnection {
     return this.stalledAt !== null || this.#waking !== null || this.inFlight >= this.#context.pipeline;
   }
 
-  /** Answers the messages received, and writes all ready replies together. */
-  #tick(): void {
+  /** Answers the messages received, and writes all ready replies together. @returns queries answered past the packet cache */
+  #tick(): number {
     this.#tickScheduled = false;
-    if (this.#socket.destroyed) return;
+    if (this.#socket.destroyed) return 0;
     let octets = 0;
     let left = QUERIES_A_TURN;
-    while (!this.#paused && left > 0 && octets < WRITE_BUFFER_OCTETS) {
+    this.#misses = 0;
+    while (!this.#paused && left > 0 && this.#misses < MISSES_A_TURN && octets < WRITE_BUFFER_OCTETS) {
       const query = this.#next();
       if (query === null) break;
       left--;
       octets += this.#answer(query, octets);
     }
     if (octets > 0) this.#write(octets);
-    this.#steer(left === 0 || octets >= WRITE_BUFFER_OCTETS);
+    this.#steer(left === 0 || this.#misses >= MISSES_A_TURN || octets >= WRITE_BUFFER_OCTETS);
+    return this.#misses;
   }
 
   /** The next query. A query over the rate is kept, and reading stops until the period ends. */
@@ -174,6 +179,7 @@ export class StreamConnection {
         observe.reply(transport, octets, headerRcode(out), 0);
         return endReply(at, octets);
       }
+      this.#misses++;
       const reply = handler.slow(query, transport, true, queueShare(this.#address));
       if (!(reply instanceof Promise)) return this.#put(query, reply, askedAt, at);
       this.inFlight++;

@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import { query, setting, until } from '../../../test/support/dns/fakes.ts';
 import { fakeUdpAddon } from '../../../test/support/dns/udp/fake-udp-addon.ts';
 import { LIMITS } from '../../base/limits.ts';
+import { MISSES_A_TURN } from '../shared/handler.ts';
 import { createRateMemory, makeRateLimits } from '../shared/rate-limit.ts';
 import { listenUdpBatch } from './batch-listener.ts';
-import { MISSES_PER_TICK } from './replies.ts';
 
 const many = (count: number, label: string): Buffer[] =>
   Array.from({ length: count }, (_, i) => query(i, `${label}${i}`));
@@ -20,8 +20,8 @@ test('a batch of misses and one hit: the hit has left before the handler works f
   fake.receive([...many(63, 'echo'), query(99, 'hot')]);
   assert.deepEqual([fake.left, options.handler.asked], [[['hot']], ['hot']]);
   await tick();
-  assert.equal(options.handler.asked.length, 1 + MISSES_PER_TICK);
-  assert.equal(fake.left[1]?.length, MISSES_PER_TICK, 'replies of one tick leave with one system call');
+  assert.equal(options.handler.asked.length, 1 + MISSES_A_TURN);
+  assert.equal(fake.left[1]?.length, MISSES_A_TURN, 'replies of one tick leave with one system call');
   // The socket is read between two ticks: this hit does not wait for the 47 misses before it.
   fake.receive([query(99, 'hot')]);
   assert.deepEqual(fake.left[2], ['hot']);

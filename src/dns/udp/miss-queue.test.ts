@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeGate, setting } from '../../../test/support/dns/fakes.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { CROWDED, MISSES_PER_TICK, type Miss, MissQueue } from './replies.ts';
+import { MISSES_A_TURN } from '../shared/handler.ts';
+import { CROWDED, type Miss, MissQueue } from './replies.ts';
 
 /** A queue whose ticks the test runs. */
 function scene(answer: (miss: Miss<number>) => void = () => {}, inFlight = 10) {
@@ -36,13 +37,13 @@ const upTo = (count: number): number[] => Array.from({ length: count }, (_, i) =
 
 test('16 misses are answered per tick, oldest first, and never in the tick of their arrival', () => {
   const { offer, answered, ticks, ended } = scene();
-  for (const peer of upTo(MISSES_PER_TICK * 2 + 3)) offer(peer);
+  for (const peer of upTo(MISSES_A_TURN * 2 + 3)) offer(peer);
   assert.deepEqual([answered, ticks.length], [[], 1]);
   ticks.shift()!();
-  assert.deepEqual([answered, ticks.length], [upTo(MISSES_PER_TICK), 1]);
+  assert.deepEqual([answered, ticks.length], [upTo(MISSES_A_TURN), 1]);
   ticks.shift()!();
   ticks.shift()!();
-  assert.deepEqual([answered, ticks.length], [upTo(MISSES_PER_TICK * 2 + 3), 0]);
+  assert.deepEqual([answered, ticks.length], [upTo(MISSES_A_TURN * 2 + 3), 0]);
   assert.equal(ended.ticks, 3);
   offer(7);
   assert.equal(ticks.length, 1, 'a new miss schedules a tick');
@@ -54,10 +55,10 @@ test('the number of waiting misses: the limit, and one more, which is counted', 
   assert.equal(offer(LIMITS.udpMisses), false);
   assert.equal(options.observe.count('miss dropped'), 1);
   ticks.shift()!();
-  for (const peer of upTo(MISSES_PER_TICK)) assert.equal(offer(LIMITS.udpMisses + peer), true);
+  for (const peer of upTo(MISSES_A_TURN)) assert.equal(offer(LIMITS.udpMisses + peer), true);
   assert.equal(offer(0), false);
   while (ticks.length > 0) ticks.shift()!();
-  assert.deepEqual(answered, upTo(LIMITS.udpMisses + MISSES_PER_TICK));
+  assert.deepEqual(answered, upTo(LIMITS.udpMisses + MISSES_A_TURN));
 });
 
 test('the octets of waiting misses: the limit, and one more', () => {

@@ -19,7 +19,7 @@ import {
   TC_BIT,
 } from '../../protocol/dns/skim.ts';
 import { ReplyDecorator, truncateReply } from '../shared/edns.ts';
-import { QUEUE_SHARES } from '../shared/handler.ts';
+import { MISSES_A_TURN, QUEUE_SHARES } from '../shared/handler.ts';
 import { headerRcode, type ListenOptions } from '../shared/listener.ts';
 import type { BelowOptions } from './below.ts';
 
@@ -143,8 +143,6 @@ export function writeSlip(query: Uint8Array, length: number, out: Uint8Array): n
   return end + OPT_OCTETS;
 }
 
-/** A batch holds 64 packets: four ticks answer a batch of misses, and hits are read in between. */
-export const MISSES_PER_TICK = 16;
 const IN_FLIGHT = 10_000;
 
 export interface Miss<P> {
@@ -173,7 +171,7 @@ interface MissWork<P> {
 type Settings = Pick<UdpOptions, 'handler' | 'inFlight' | 'observe' | 'onFault'>;
 
 /** From so many waiting misses on, four ticks, names have lines of their own. Below, a miss waits less than it costs to say whose it is. */
-export const CROWDED = 4 * MISSES_PER_TICK;
+export const CROWDED = 4 * MISSES_A_TURN;
 /** What a miss takes of the queue: one place, and more if it is longer. All places together are `udpMissOctets`. */
 const PLACE_OCTETS = LIMITS.udpMissOctets / LIMITS.udpMisses;
 /** The share of names of all misses while the queue is short, and the share of sources of those: they go in the order in which they came. */
@@ -281,7 +279,7 @@ export class MissQueue<P> {
   #tick(): void {
     this.#scheduled = false;
     const { answer, tickEnded } = this.#work;
-    for (let left = Math.min(MISSES_PER_TICK, this.#queue.length); left > 0; left--) {
+    for (let left = Math.min(MISSES_A_TURN, this.#queue.length); left > 0; left--) {
       const miss = this.#queue.next();
       if (miss === undefined) break;
       try {

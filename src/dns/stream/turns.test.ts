@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+import { describe, test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { frame, idOf, query, setting, until } from '../../../test/support/dns/fakes.ts';
+import { ReplyDecorator } from '../shared/edns.ts';
+import { MISSES_A_TURN } from '../shared/handler.ts';
+import type { ListenOptions } from '../shared/listener.ts';
+import { StreamConnection } from './stream-connection.ts';
+import { Turns } from './turns.ts';
+
+const HUNDREDS = 100;
+
+/** Connections of one listener, and the order of answers: the connection of each, by number. */
+function listener() {
+  const order: number[] = [];
+  const options = setting();
+  const { handler } = options;
+  const own: ListenOptions['handler'] = {
+    ...handler,
+    hot(request, length, transport, out) {
+      const octets = handler.hot(request, length, transport, out);
+      if (octets > 0) order.push(idOf(request));
+      return octets;
+    },
+    slow(request, ...rest) {
+      order.push(idOf(request));
+      return handler.slow(request, ...rest);
+    },
+  };
+  const turns = new Turns();
+  const decorator = new ReplyDecorator('tcp', { cookies: null });
+  /** @returns the socket of a peer that reads */
+  const connect = (): Duplex => {
+    const socket = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });
+    new StreamConnection(Object.assign(socket, { setNoDelay() {} }) as unknown as Socket, '127.0.0.1', {
+      ...options,
+      handler: own,
+      transport: 'tcp',
+      decorator,
+      pipeline: 128,
+      turns,
+    });
+    return socket;
+  };
+  return { order, connect };
+}
+
+/** So many queries of the connection of this number in one read. */
+function queries(count: number, connection: number, label = 'fresh'): Buffer {
+  return Buffer.concat(Array.from({ length: count }, () => frame(query(connection, label))));
+}
+
+/** How many answers in a row went to each connection. */
+function runs(order: readonly number[]): string {
+  const found: [number, number][] = [];
+  for (const one of order) {
+    const last = found.at(-1);
+    if (last?.[0] === one) last[1]++;
+    else found.push([one, 1]);
+  }
+  return found.map(([one, count]) => `${one}x${count}`).join(' ');
+}
+
+describe('connections take turns', () => {
+  test('one with many queries that need a signature delays the next by those of one turn', async () => {
+    const { order, connect } = listener();
+    connect().push(queries(HUNDREDS, 1));
+    connect().push(queries(3, 2));
+    await until(() => order.length === HUNDREDS + 3);
+    assert.equal(runs(order), `1x${MISSES_A_TURN} 2x3 1x${HUNDREDS - MISSES_A_TURN}`);
+  });
+
+  test('all together answer no more in a turn of the event loop than one may, and sockets are read before the next', async () => {
+    const { order, connect } = listener();
+    const connections = [1, 2, 3, 4];
+    for (const one of connections) connect().push(queries(2 * MISSES_A_TURN, one));
+    const after: number[] = [];
+    while (order.length < connections.length * 2 * MISSES_A_TURN) {
+      await turn();
+      after.push(order.length);
+    }
+    const steps = after.map((count, i) => count - (after[i - 1] ?? 0));
+    assert.ok(Math.max(...steps) <= MISSES_A_TURN, steps.join(' '));
+    assert.equal(
+      runs(order),
+      [...connections, ...connections].map((one) => `${one}x${MISSES_A_TURN}`).join(' '),
+    );
+  });
+
+  test('answers from the packet cache end no turn', async () => {
+    const { order, connect } = listener();
+    for (const one of [1, 2, 3]) connect().push(queries(HUNDREDS, one, 'hot'));
+    await until(() => order.length === 3 * HUNDREDS);
+    assert.equal(runs(order), [1, 2, 3].map((one) => `${one}x${HUNDREDS}`).join(' '));
+  });
+
+  test('a connection that closes leaves its turn to the next', async () => {
+    const { order, connect } = listener();
+    const first = connect();
+    first.push(queries(HUNDREDS, 1));
+    connect().push(queries(2, 2));
+    while (order.length === 0) await turn();
+    first.destroy();
+    for (let i = 0; i < 10; i++) await turn();
+    assert.equal(runs(order), `1x${MISSES_A_TURN} 2x2`);
+  });
+});
