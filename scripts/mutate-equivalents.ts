@@ -76,4 +76,28 @@ export const EQUIVALENTS: readonly Equivalent[] = [
     kinds: ['swapped condition'],
     reason: 'the sort of Node compares a later entry with an earlier one, so that both branches are positive',
   },
+  {
+    file: 'sdk/src/rest/http/errors.ts',
+    text: 'this.messages = parts.messages;',
+    kinds: ORDER,
+    reason: FREE_ORDER,
+  },
+  {
+    file: 'src/services/places/table.ts',
+    text: 'namesOfCountry.set(country, names);',
+    kinds: ['removed call'],
+    reason: 'without it the same names are made again for each region of a country',
+  },
+  {
+    file: 'src/services/sun.ts',
+    text: 'const rise = instant(SearchRiseSet(Body.Sun, observer, +1, noon, morning));',
+    kinds: ['off by one'],
+    reason: 'the search looks at the sign of its direction alone',
+  },
+  {
+    file: 'src/store/audit-retention.ts',
+    text: 'after = customers.length < PAGE ? undefined : customers.at(-1)?.id;',
+    to: '2',
+    reason: 'the last customer of a full page is looked at twice, and has nothing to delete the second time',
+  },
 ];

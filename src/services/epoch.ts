@@ -77,7 +77,7 @@ function parseInstant(label: string): number | InstantFault {
 }
 
 function signed(sign: string, ms: number): number {
-  return sign === '' || ms === 0 ? ms : -ms;
+  return sign === '' ? ms : -ms;
 }
 
 function inRange(ms: number): number | InstantFault {

@@ -14,6 +14,7 @@ import {
 } from '../control/namespaces/deletion.ts';
 import { createNamespace, listOwnNamespaces, setSuspended } from '../control/namespaces/rules.ts';
 import { createRecord, getRecord } from '../control/records/rules.ts';
+import { lockClosing } from './namespaces.ts';
 import type { Store } from './store.ts';
 
 /** More than the closing unit deletes, and more than two of the later ones. */
@@ -57,9 +58,16 @@ onEachEngine((create) => {
         await fillNamespace(store, home, MANY);
         const deps = testDeps(store);
         const actor = testActor(home);
+        const held = () => store.write((tx) => lockClosing(tx, home.namespaceId));
+        assert.equal(await held(), null, 'an open one is not deleted, whoever asks');
         const { head } = await store.changes.bounds();
+        const { promise: woken, resolve } = Promise.withResolvers<void>();
+        const stopWork = store.onWork('deletions', resolve);
         const { id: recordId } = await oneRow(store.read, 'records', { columns: ['id'] });
         await deleteNamespace(deps, actor, home.namespaceId);
+        await woken;
+        stopWork();
+        assert.notEqual(await held(), null);
         assert.deepEqual(await types(store, head), ['namespace.closing']);
         assert.deepEqual(await listOwnNamespaces(deps, actor), []);
         await assert.rejects(getRecord(deps, actor, recordId), /Record not found/);

@@ -1,6 +1,10 @@
+import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { relayTo } from '../../test/support/relay.ts';
 import { onEachEngine } from '../../test/support/store/engines.ts';
 import { withStore } from '../../test/support/store/fixtures.ts';
+import { postgresDatabase, postgresMissing } from '../../test/support/store/postgres.ts';
+import { createPostgresPing } from './postgres/postgres-store.ts';
 
 /** Whether the database is there. */
 onEachEngine((create) => {
@@ -10,5 +14,21 @@ onEachEngine((create) => {
         await store.ping();
         await Promise.all([store.ping(), store.ping()]);
       }));
+  });
+});
+
+describe('a ping of PostgreSQL', { skip: postgresMissing() ?? false }, () => {
+  it('that gets no answer is the last one on its connection: the next one makes another', async () => {
+    const database = await postgresDatabase();
+    const relay = await relayTo(database.url);
+    const { ping, close } = createPostgresPing(relay.url);
+    await ping();
+    relay.hang();
+    await assert.rejects(ping(), /timeout/);
+    relay.accept();
+    await ping();
+    await close();
+    await relay.cut();
+    await database.drop();
   });
 });

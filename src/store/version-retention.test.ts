@@ -66,6 +66,21 @@ onEachEngine((create) => {
         assert.equal(await count(store, 'record_versions'), 1);
       }));
 
+    it('takes no unit while nothing is due: one that does nothing wakes the loops that wait for commits', () =>
+      withStore(create, async (store) => {
+        await begin(store, await settle(store), 1, 1);
+        let units = 0;
+        const counted: Pick<Store, 'read' | 'write'> = {
+          read: store.read,
+          write: (unit) => {
+            units++;
+            return store.write(unit);
+          },
+        };
+        assert.equal(await pruneVersions(counted, 3, signal), false);
+        assert.equal(units, 0);
+      }));
+
     it('on PostgreSQL rewrites the table of keys before it forgets the history', () =>
       withStore(create, async (store) => {
         if (store.engine !== 'postgres') return;

@@ -9,6 +9,8 @@ export interface DatabaseRelay {
   restore(): Promise<void>;
   /** Hangs until `cut`: connections stay open, new ones are accepted, and no data passes. */
   hang(): void;
+  /** New connections pass again; what hangs goes on to hang. */
+  accept(): void;
   /**
    * Cuts the connection of the next unit that commits: before the server hears of it, or after it has committed and before its answer.
    * Resolves then.
@@ -60,6 +62,9 @@ export async function relayTo(url: string): Promise<DatabaseRelay> {
     hang() {
       hangs = true;
       for (const socket of open) socket.unpipe().pause();
+    },
+    accept() {
+      hangs = false;
     },
     loseCommit(when) {
       return new Promise((lost) => {

@@ -20,6 +20,7 @@ test('which failures are of the source, and which of the name that was asked for
     [200, '<html>maintenance</html>', DOWN],
     [401, '', DOWN],
     [403, '', DOWN],
+    [429, '', { kind: 'limited', waitMs: 60_000 }],
     [500, '', DOWN],
     [503, '', DOWN],
   ] as const;
