@@ -82,6 +82,8 @@ interface Running {
 
 /** Until the database notices that the connection of a dead process is gone. */
 const SESSION_MS = 200;
+/** Between starts that fail, as a supervisor waits (deploy/systemd/restart-pauses.conf): twice as long each time. */
+const RESTART = { firstMs: 200, mostMs: 30_000 } as const;
 /** Seconds before each attempt of a delivery. */
 export const WEBHOOK_SCHEDULE: readonly number[] = [0, 5, 30, 180, 600];
 const CONFIG: ControlWorkOptions['config'] = {
@@ -104,6 +106,9 @@ export function createControl(options: ControlOptions): SimulatedControl {
   const { name } = machine;
   let running: Running | null = null;
   let starts = 0;
+  let restartMs: number = RESTART.firstMs;
+  /** Of the start that the supervisor has planned. */
+  let cancelStart = (): void => {};
   /** Ends what waits for this process with null. */
   const waiting = new Set<() => void>();
 
@@ -146,6 +151,7 @@ export function createControl(options: ControlOptions): SimulatedControl {
     await work.app.ready();
     if (timers.isDead()) return;
     running = { ports, store, app: work.app, deps, feed, snapshots: () => snapshots };
+    restartMs = RESTART.firstMs;
     trace(`${name} is up`);
   }
 
@@ -189,6 +195,7 @@ export function createControl(options: ControlOptions): SimulatedControl {
     isRunning: () => timersNow !== null,
     feed: () => running?.feed ?? null,
     start() {
+      cancelStart();
       const ports = machine.boot();
       timersNow = ports.timers;
       starts++;
@@ -198,12 +205,13 @@ export function createControl(options: ControlOptions): SimulatedControl {
         if (ports.timers.isDead()) return;
         counters.count('control did not start');
         this.kill();
-        scheduler.after(SESSION_MS, () => {
-          if (!machine.isRunning()) this.start();
-        });
+        cancelStart = scheduler.after(restartMs, () => this.start());
+        restartMs = Math.min(restartMs * 2, RESTART.mostMs);
       });
     },
     kill() {
+      // Who kills it starts it again: the supervisor does not meanwhile.
+      cancelStart();
       if (timersNow === null) return;
       const timers = timersNow;
       machine.kill();
