@@ -59,6 +59,11 @@ export function databaseOf(epoch: string): string {
   return parts(epoch).id;
 }
 
+/** When the epoch began, milliseconds since 1970-01-01 UTC; 0: with its database. */
+export function epochTime(epoch: string): number {
+  return parts(epoch).at;
+}
+
 function parts(epoch: string): { readonly id: string; readonly at: number } {
   const { id = epoch, at = '0' } = EPOCH.exec(epoch)?.groups ?? {};
   return { id, at: Number(at) };

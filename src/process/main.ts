@@ -97,6 +97,7 @@ export async function serve(
     // While the database is down the scrape would wait for it.
     webhookOldestDue: () => (control?.isStoreUp() === true ? control.webhookOldestDue() : null),
     databaseUp: () => control?.isStoreUp() ?? null,
+    logEpochAt: () => control?.logEpochAt() ?? null,
     dataDirFree: () => freeOctets(config.dataDir),
     unsentUsage: () => edge?.unsentUsage() ?? null,
     version,

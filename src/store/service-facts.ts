@@ -2,10 +2,13 @@ import { nextEpoch } from '../base/ids.ts';
 import { insertText, statement } from './engine/statement.ts';
 import type { Db, Store, Tx } from './store.ts';
 
-/** `epoch`: random, made with the database. `secret_fingerprint`: of the UQRP_SECRET that the database was made with. */
-export type ServiceFact = 'epoch' | 'secret_fingerprint';
+/**
+ * `epoch`: random, made with the database. `secret_fingerprint`: of the UQRP_SECRET that the database was made with. `server`: of
+ * PostgreSQL, where the database is (`postgres/failover.ts`). `epoch_seq`: the last change before the present epoch; not there before the second one.
+ */
+export type ServiceFact = 'epoch' | 'epoch_seq' | 'secret_fingerprint' | 'server';
 
-/** Facts about the database as a whole, each written once. */
+/** Facts about the database as a whole. Those of a new epoch and a new server replace the ones before. */
 export interface ServiceFactsTable {
   name: ServiceFact;
   value: string;
@@ -38,7 +41,21 @@ const RENEW = statement<{ epoch: string; next: string }>(
 );
 
 /**
- * Gives the database a later epoch: every view is built again from it.
+ * Runs in the unit that gives the database a later epoch, on either engine.
+ *
+ * Numbers of events that were sent and are lost must not be given to other events: receivers ignore an event whose number is not
+ * higher than the one that they have. 31 bits have room for 400 epochs.
+ */
+export const WITH_NEW_EPOCH: readonly string[] = [
+  'update event_counters set seq = seq + 5000000',
+  `insert into service_facts (name, value) select 'epoch_seq', cast(seq as text) from feed_head where id = 1
+  on conflict (name) do update set value = excluded.value`,
+];
+
+const FOLLOW_UP = WITH_NEW_EPOCH.map((sql) => statement<object>(sql));
+
+/**
+ * Gives the database a later epoch: every view is built again from it, and numbers of events are skipped.
  * @param now milliseconds since the epoch of Unix
  * @returns the new one
  */
@@ -47,7 +64,9 @@ export async function renewEpoch(tx: Tx, now: number): Promise<string> {
   if (epoch === null) throw new Error('the database has lost its epoch (table service_facts)');
   const next = nextEpoch(epoch, now);
   // Another process has renewed it meanwhile: that one holds.
-  return (await RENEW.run(tx, { epoch, next })) > 0 ? next : ((await readFact(tx, 'epoch')) ?? next);
+  if ((await RENEW.run(tx, { epoch, next })) === 0) return (await readFact(tx, 'epoch')) ?? next;
+  for (const each of FOLLOW_UP) await each.run(tx, {});
+  return next;
 }
 
 /** A hundred are tried, the newest first: some may be left from before an earlier change of the secret. */

@@ -3,6 +3,7 @@ import type { Actor } from '../../http/actor.ts';
 import type { EventOutput } from '../../http/streams.ts';
 import type { LiveReader } from '../live/reader.ts';
 import type { Sender } from '../live/streams.ts';
+import { epochTag } from '../unit.ts';
 import { type ChangesDeps, readChanges } from './pages.ts';
 import { type ChangeQuery, changeResource, type FeedRow, isToldTo, type Lost } from './rows.ts';
 
@@ -26,7 +27,7 @@ export function createTurns(places: number): Turns {
 }
 
 interface SenderOptions extends ChangesDeps {
-  readonly reader: LiveReader<FeedRow>;
+  readonly reader: LiveReader<FeedRow> & { epoch(): string | null };
   readonly turns: Turns;
   readonly onError: (error: unknown) => void;
 }
@@ -108,6 +109,11 @@ export function changeSender(
     if (!isTold && hasRoom()) checkpoint();
   }
 
+  /** In a log of another epoch the next change is not the one after this place. The next page says so. */
+  function leaveOtherLog(): void {
+    if (place !== null && place.epoch !== epochTag(reader.epoch() ?? '')) isLive = false;
+  }
+
   function pump(): void {
     if (isReading || isLive || hasEnded) return;
     isReading = true;
@@ -125,6 +131,7 @@ export function changeSender(
         customerId,
         begin: () => pump(),
         offer(rows) {
+          leaveOtherLog();
           if (!isLive || place === null) return;
           const { epoch, seq } = place;
           for (const row of rows) {
@@ -144,6 +151,7 @@ export function changeSender(
     },
     tick(isHeartbeat) {
       sent = 0;
+      leaveOtherLog();
       const offered = reader.place();
       if (isLive && place !== null && offered !== null && offered > place.seq) {
         place = { ...place, seq: offered };

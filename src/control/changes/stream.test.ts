@@ -8,6 +8,7 @@ import {
 import { apiScenarios } from '../../../test/support/http/engines.ts';
 import { type Caller, type Json, openWorld } from '../../../test/support/http/world.ts';
 import { LIMITS } from '../../base/limits.ts';
+import { renewEpoch } from '../../store/service-facts.ts';
 
 apiScenarios('changes, stream', {
   'a change arrives as the page shows it, and Last-Event-ID goes on after it, on another process too': async (
@@ -94,6 +95,32 @@ apiScenarios('changes, stream', {
     reader.close();
     await world.close();
   },
+
+  'a live stream is reset when the log gets a later epoch, also where that log has gone past its place':
+    async (store) => {
+      const world = await openWorld(store);
+      const port = await listen(world);
+      const owner = await world.customer();
+      const { name } = await owner.namespace();
+      const since = await presentEnd(owner);
+      const reader = await openEvents(port, owner, { path: '/changes/stream', query: `?since=${since}` });
+      const next = async (): Promise<Awaited<ReturnType<EventReader['take']>>[0]> => {
+        for (;;) {
+          const [event] = await reader.take(1);
+          if (event!.event !== 'checkpoint') return event!;
+        }
+      };
+      await owner.record(`a.r.${name}.v1`);
+      assert.equal((await next()).data.key, `a.r.${name}.v1`);
+      await store.write((tx) => renewEpoch(tx, Date.now()));
+      await owner.record(`b.r.${name}.v1`);
+      const reset = await next();
+      assert.deepEqual([reset.event, reset.data.reason], ['reset', 'other_store']);
+      await owner.record(`c.r.${name}.v1`);
+      for (let key = ''; key !== `c.r.${name}.v1`; ) key = (await next()).data.key;
+      reader.close();
+      await world.close();
+    },
 
   'a fourth stream of a person is refused; a stream ends with its key': async (store) => {
     const world = await openWorld(store);

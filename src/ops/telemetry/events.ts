@@ -331,6 +331,12 @@ export const EVENTS = {
     message: 'the database became reachable or unreachable',
     fields: { state: ['up', 'down'] },
   },
+  'store.new_epoch': {
+    level: 'error',
+    message:
+      'the change log has a new epoch: the database was restored, or went on at another server after a failover. Acknowledged changes after seq are lost if that server lacked them, revocations of tokens among them. Every node builds its view again',
+    fields: { seq: 'number', lost: 'number' },
+  },
 } as const satisfies Readonly<Record<string, EventRow>>;
 
 export type EventName = keyof typeof EVENTS;

@@ -101,6 +101,8 @@ interface ProcessSources {
   readonly certificateEnd: () => number | null;
   /** Null in a process that does not ask the database. */
   readonly databaseUp: () => boolean | null;
+  /** When the present epoch of the log began, milliseconds since 1970-01-01 UTC; 0: with the database. Null as `databaseUp`. */
+  readonly logEpochAt: () => number | null;
   /** Octets that may still be written below the data directory; NaN while that is not known. */
   readonly dataDirFree: () => number;
 }
@@ -108,7 +110,7 @@ interface ProcessSources {
 /** Version, end of the certificate, state of the database, and room on the disk. */
 function registerProcessMetrics(
   registry: Registry,
-  { version, certificateEnd, databaseUp, dataDirFree }: ProcessSources,
+  { version, certificateEnd, databaseUp, logEpochAt, dataDirFree }: ProcessSources,
 ): void {
   const registers = [registry];
   if (version !== null) {
@@ -150,6 +152,16 @@ function registerProcessMetrics(
       else this.set(isUp ? 1 : 0);
     },
   });
+  new Gauge({
+    registers,
+    name: 'uqrp_log_epoch_timestamp_seconds',
+    help: 'When the present epoch of the change log began, after a restore or a failover, Unix time; 0: with the database',
+    collect() {
+      const at = logEpochAt();
+      if (at === null) this.remove();
+      else this.set(Math.floor(at / 1000));
+    },
+  });
 }
 
 /** Sources of values that are not counted here. */
@@ -168,6 +180,8 @@ export interface MetricSources {
   readonly unsentUsage?: () => UnsentUsage | null;
   /** Whether the database answers; null in a process that does not ask it. */
   readonly databaseUp?: () => boolean | null;
+  /** When the present epoch of the log began, milliseconds since 1970-01-01 UTC; 0: with the database. Null as `databaseUp`. */
+  readonly logEpochAt?: () => number | null;
   /** Octets that may still be written below the data directory; NaN while that is not known. */
   readonly dataDirFree?: () => number;
   /** The signing keys; empty in a process that does not hold them. */
@@ -228,6 +242,7 @@ export function createMetrics(sources: MetricSources): Metrics {
     version: sources.version ?? null,
     certificateEnd: sources.certificateEnd ?? (() => null),
     databaseUp: sources.databaseUp ?? (() => null),
+    logEpochAt: sources.logEpochAt ?? (() => null),
     dataDirFree: sources.dataDirFree ?? (() => Number.NaN),
   });
 

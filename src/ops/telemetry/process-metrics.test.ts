@@ -25,6 +25,22 @@ describe('metrics of the process', () => {
     assert.doesNotMatch(await metrics.text(), /^uqrp_database_up \d/m);
   });
 
+  it('tell when the present epoch of the log began', async () => {
+    let at: number | null = null;
+    const metrics = createMetrics({
+      edgeStats: null,
+      feedLag: () => null,
+      logEpochAt: () => at,
+      process: false,
+    });
+    assert.doesNotMatch(await metrics.text(), /^uqrp_log_epoch_timestamp_seconds \d/m);
+    for (at of [0, 1_767_225_600_999])
+      assert.match(
+        await metrics.text(),
+        new RegExp(`^uqrp_log_epoch_timestamp_seconds ${Math.floor(at / 1000)}$`, 'm'),
+      );
+  });
+
   it('tell the room on the disk of the data directory, while it can be read (operator finding 6)', async () => {
     let free = 4096;
     const dataDirFree = () => free;

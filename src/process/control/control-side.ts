@@ -12,6 +12,7 @@ import type { KeysNow } from '../../ops/telemetry/edge-metrics.ts';
 import type { Log } from '../../ops/telemetry/log.ts';
 import type { Metrics } from '../../ops/telemetry/metrics.ts';
 import type { ProviderClient } from '../../services/providers/client.ts';
+import { startEpochWatch } from '../../store/epoch-watch.ts';
 import { hasLocalStore } from '../../store/open.ts';
 import { startStoreProbe } from '../../store/probe.ts';
 import { queryLogSink } from '../../store/query-log/add-rows.ts';
@@ -35,6 +36,8 @@ export interface ControlSide {
   /** Null without a feed. */
   readonly feed: ControlFeed | null;
   isStoreUp(): boolean;
+  /** When the present epoch of the log began, milliseconds since 1970-01-01 UTC; 0: with the database. Null: not known yet. */
+  logEpochAt(): number | null;
   webhookOldestDue(): Promise<number>;
   /** How the transparency log is; null: there is none. */
   transparency: ControlRole['transparency'];
@@ -120,12 +123,15 @@ export async function openControlSide(
     log.event('store.state', { state: isUp ? 'up' : 'down' }, error),
   );
   opened.push(() => probe.stop());
+  const epochs = startEpochWatch(store, (found) => log.event('store.new_epoch', found));
+  opened.push(() => epochs.stop());
   return {
     app: role.app,
     // An edge in this process shares the provider client of the nodes: quotas are spent once.
     upstream: { ...upstream, providers: sending?.providers ?? null },
     feed,
     isStoreUp: () => probe.isUp(),
+    logEpochAt: () => epochs.beganAt(),
     webhookOldestDue: () => role.webhookOldestDue(),
     transparency: () => role.transparency(),
     keys: () => rollover.status(),

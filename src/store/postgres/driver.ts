@@ -1,4 +1,5 @@
 import {
+  type ClientBase,
   type CustomTypesConfig,
   escapeLiteral,
   Pool,
@@ -48,11 +49,23 @@ export function connectionConfig(url: string): PoolConfig {
   };
 }
 
-/** A pool that survives its server: a connection lost while idle is only taken out. */
-export function newPool(url: string, max: number): Pool {
+type Prepare = (client: ClientBase) => Promise<void>;
+
+/**
+ * A pool that survives its server: a connection lost while idle is only taken out.
+ * @param prepare runs on each new connection before it is given out; one that it rejects is closed
+ */
+export function newPool(url: string, max: number, prepare: Prepare | null = null): Pool {
   // The pool waits for the promise before it gives the client out, although its type says void.
   // oxlint-disable-next-line typescript/no-misused-promises
-  const pool = new Pool({ ...connectionConfig(url), max, onConnect: configure });
+  const pool = new Pool({
+    ...connectionConfig(url),
+    max,
+    async onConnect(client) {
+      await configure(client);
+      await prepare?.(client);
+    },
+  });
   pool.on('error', () => {});
   // A client reports a loss between statements too, while it is checked out; the next statement then rejects.
   pool.on('connect', (client) => client.on('error', () => {}));

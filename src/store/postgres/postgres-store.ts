@@ -1,4 +1,4 @@
-import { Client, type Pool } from 'pg';
+import { Client, type ClientBase, type Pool } from 'pg';
 import { randomFraction, realRandom } from '../../base/chance.ts';
 import { backoffMs } from '../../base/lifecycle/loop.ts';
 import { pause, realTimers } from '../../base/lifecycle/timers.ts';
@@ -11,6 +11,7 @@ import { PING_LIMIT_MS } from '../probe.ts';
 import type { Store, Tx } from '../store.ts';
 import { vacuumKeys } from '../version-retention.ts';
 import { connectionConfig, inTransaction, newPool, poolReader } from './driver.ts';
+import { noticeMove } from './failover.ts';
 import { Notifier, watchNotices } from './notices.ts';
 
 /** Connections of a process. Writers queue for the log's one row in any case. */
@@ -30,11 +31,16 @@ const MIGRATION_LOCK = 7_352_114_901_223;
  * @param mayMigrate false: opens without asking the server for anything
  */
 export async function openPostgresStore(url: string, clock: Clock, mayMigrate = true): Promise<Store> {
-  const writePool = newPool(url, WRITE_POOL);
-  const readPool = newPool(url, READ_POOL);
+  const notice = (client: ClientBase): Promise<void> => noticeMove(client, clock);
+  const writePool = newPool(url, WRITE_POOL, notice);
+  const readPool = newPool(url, READ_POOL, notice);
   const read = poolReader(readPool);
   try {
-    if (mayMigrate) await migrateLocked(writePool, clock);
+    if (mayMigrate) {
+      await migrateLocked(writePool, clock);
+      // Its connections were made before there were tables.
+      await onConnection(writePool, notice);
+    }
   } catch (error) {
     await Promise.allSettled([writePool.end(), readPool.end()]);
     throw error;
@@ -93,6 +99,15 @@ async function outsideUnits(pool: Pool, sql: string): Promise<void> {
     isLost = false;
   } finally {
     client.release(isLost);
+  }
+}
+
+async function onConnection(pool: Pool, work: (client: ClientBase) => Promise<void>): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await work(client);
+  } finally {
+    client.release();
   }
 }
 

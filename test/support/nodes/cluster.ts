@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type NatsServer, runNats } from '../feed/bus/nats-server.ts';
-import { makeFeed } from '../feed/feed-folder.ts';
+import { type FeedFolder, makeFeed } from '../feed/feed-folder.ts';
 import { freePort } from '../free-port.ts';
 import { type Account, account, startUqrp, type Uqrp } from '../server-process.ts';
 import { type PostgresProcess, startPostgres } from '../store/postgres-process.ts';
@@ -24,7 +24,7 @@ export interface Member {
 
 export interface Cluster {
   readonly broker: NatsServer;
-  readonly database: PostgresProcess;
+  readonly feed: FeedFolder;
   readonly controls: readonly Member[];
   readonly edges: readonly Member[];
   /** A customer, at each control process. */
@@ -36,14 +36,35 @@ export interface Cluster {
 
 const EDGES = ['ams1', 'fra1', 'nyc1'];
 
-export async function startCluster(): Promise<Cluster> {
-  const folder = mkdtempSync(join(tmpdir(), 'uqrp-cluster-'));
+export interface ClusterOptions {
+  /** Removed with the cluster. */
+  readonly database: Pick<PostgresProcess, 'url' | 'remove'>;
+  readonly edges?: readonly string[];
+  /** Gets what a control process logs. */
+  readonly onLog?: (name: string, text: string) => void;
+}
+
+/** A cluster with a database of its own, which can be killed too. */
+export interface OwnCluster extends Cluster {
+  readonly database: PostgresProcess;
+}
+
+export async function startCluster(): Promise<OwnCluster> {
   const database = await startPostgres();
+  return { ...(await startClusterOn({ database })), database };
+}
+
+export async function startClusterOn({
+  database,
+  edges: names = EDGES,
+  onLog = () => {},
+}: ClusterOptions): Promise<Cluster> {
+  const folder = mkdtempSync(join(tmpdir(), 'uqrp-cluster-'));
   const address = `127.0.0.1:${await freePort()}`;
   const feed = await makeFeed(join(folder, 'feed'), address);
   const credentials: string[] = [];
   // One command at a time changes the files of a feed.
-  for (const name of EDGES) credentials.push(await feed.addNode(name));
+  for (const name of names) credentials.push(await feed.addNode(name));
   const broker = await runNats(feed.config, address, folder);
   const shared = {
     UQRP_FEED_URL: `nats://${address}`,
@@ -59,9 +80,10 @@ export async function startCluster(): Promise<Cluster> {
     UQRP_FEED_CREDENTIALS: feed.control,
   };
   const controls: Member[] = [];
-  for (const name of ['first', 'second']) controls.push(await member(name, join(folder, name), control));
+  for (const name of ['first', 'second'])
+    controls.push(await member(name, join(folder, name), control, onLog));
   const edges: Member[] = [];
-  for (const [i, name] of EDGES.entries()) {
+  for (const [i, name] of names.entries()) {
     const env = { ...shared, UQRP_ROLE: 'edge', UQRP_FEED_CREDENTIALS: credentials[i] ?? '' };
     edges.push(await member(name, join(folder, name), env));
   }
@@ -72,7 +94,7 @@ export async function startCluster(): Promise<Cluster> {
   const customer = account(first.process());
   return {
     broker,
-    database,
+    feed,
     controls,
     edges,
     customers: controls.map(({ httpPort }) => customer.at(`http://127.0.0.1:${httpPort}/api/v1`)),
@@ -90,7 +112,12 @@ interface MemberProcess extends Member {
   process(): Uqrp;
 }
 
-async function member(name: string, dataDir: string, env: NodeJS.ProcessEnv): Promise<MemberProcess> {
+async function member(
+  name: string,
+  dataDir: string,
+  env: NodeJS.ProcessEnv,
+  onLog: NonNullable<ClusterOptions['onLog']> = () => {},
+): Promise<MemberProcess> {
   const [httpPort, dnsPort] = [await freePort(), await freePort()];
   const all = { ...env, UQRP_HTTP_PORT: String(httpPort), UQRP_DNS_PORT: String(dnsPort) };
   let running: Uqrp | null = null;
@@ -104,9 +131,9 @@ async function member(name: string, dataDir: string, env: NodeJS.ProcessEnv): Pr
     async start() {
       starting = startUqrp(all, dataDir);
       running = await starting;
-      // Nobody reads them: a full pipe would block the process.
-      running.child.stdout?.resume();
-      running.child.stderr?.resume();
+      // A full pipe would block the process.
+      for (const stream of [running.child.stdout, running.child.stderr])
+        stream?.on('data', (text: Buffer) => onLog(name, text.toString()));
     },
     async kill() {
       const { child } = running ?? { child: null };

@@ -8,12 +8,12 @@ import { openStore } from '../../../src/store/open.ts';
 import { openLmdbWriter } from '../../../src/view/writer.ts';
 import type { UdpAsker } from '../feed/udp-asker.ts';
 import { type ViewContents, viewContents } from '../view/view-contents.ts';
-import type { Cluster, Member } from './cluster.ts';
+import type { Member, OwnCluster } from './cluster.ts';
 import { compareWithLimit, waitFor } from './measure.ts';
 import type { Prober } from './prober.ts';
 
 export interface FaultRounds {
-  readonly cluster: Cluster;
+  readonly cluster: OwnCluster;
   readonly askers: readonly UdpAsker[];
   readonly prober: Prober;
   readonly rounds: number;
@@ -79,7 +79,7 @@ async function startAll(targets: readonly Target[]): Promise<void> {
 }
 
 /** Writes and deletes records, one after the other, through whichever control process answers. */
-function startWriter({ customers }: Cluster) {
+function startWriter({ customers }: OwnCluster) {
   let isRunning = true;
   let isPaused = false;
   let idle = Promise.withResolvers<void>();
@@ -127,7 +127,7 @@ function startWriter({ customers }: Cluster) {
 }
 
 /** Whether all edges say that they are current and have the same head as control publishes. */
-async function areLevel({ edges, controls }: Cluster): Promise<boolean> {
+async function areLevel({ edges, controls }: OwnCluster): Promise<boolean> {
   const states = await Promise.all(edges.map(({ httpPort }) => readyz(httpPort)));
   if (!states.every(({ ready, stale, lag }) => ready && stale === false && lag?.changes === 0)) return false;
   const ready = await Promise.all(controls.map(({ httpPort }) => readyz(httpPort)));
@@ -146,7 +146,7 @@ async function readyz(port: number): Promise<Ready> {
 }
 
 /** Compares the view of each edge with one that is built from the store now. */
-async function compare({ database, edges }: Cluster): Promise<readonly string[]> {
+async function compare({ database, edges }: OwnCluster): Promise<readonly string[]> {
   const store = await contentsOfStore(database.url);
   const faults: string[] = [];
   for (const { name, dataDir } of edges) {

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createManualTimers } from '../../test/support/base/lifecycle/manual-timers.ts';
+import { type NewEpoch, startEpochWatch } from './epoch-watch.ts';
+import type { Db } from './store.ts';
+
+/** A log, with the sequence number where its present epoch began. */
+function openWorld() {
+  const log = { epoch: 'a', head: 100, began: 0, isAway: false };
+  const timers = createManualTimers();
+  const told: NewEpoch[] = [];
+  let hear = (_seq: number): void => {};
+  const read: Db = {
+    engine: 'postgres',
+    execute: async <R>() => ({ rows: [{ value: String(log.began) } as R], count: 1 }),
+  };
+  const watch = startEpochWatch(
+    {
+      read,
+      changes: {
+        async bounds() {
+          if (log.isAway) throw new Error('away');
+          return { epoch: log.epoch, head: log.head, oldest: 1 };
+        },
+        since: () => assert.fail(),
+        openSnapshot: () => assert.fail(),
+        heardAt: () => null,
+        onChange(listener) {
+          hear = listener;
+          return () => {};
+        },
+      },
+    },
+    (found) => told.push(found),
+    timers,
+  );
+  return {
+    log,
+    told,
+    watch,
+    commit(count: number) {
+      log.head += count;
+      hear(log.head);
+    },
+    second: () => timers.advance(1_000),
+  };
+}
+
+describe('the watch of the epoch', () => {
+  it('tells nothing at the start, of writes, and of an outage that loses nothing', async () => {
+    const { log, told, watch, commit, second } = openWorld();
+    assert.equal(watch.beganAt(), null);
+    await second();
+    assert.equal(watch.beganAt(), 0);
+    commit(3);
+    log.isAway = true;
+    await second();
+    log.isAway = false;
+    await second();
+    assert.deepEqual(told, []);
+    await watch.stop();
+  });
+
+  it('tells once how many changes were lost in an outage, those of the last second among them, whatever is written then', async () => {
+    const { log, told, watch, commit, second } = openWorld();
+    await second();
+    commit(7);
+    log.isAway = true;
+    await second();
+    Object.assign(log, { epoch: 'a.5000', head: 104, began: 104, isAway: false });
+    commit(20);
+    await second();
+    await second();
+    assert.deepEqual(told, [{ seq: 104, lost: 3 }]);
+    assert.equal(watch.beganAt(), 5_000);
+    await watch.stop();
+  });
+
+  it('tells of no loss when an operator gives the epoch beside writes', async () => {
+    const { log, told, watch, commit, second } = openWorld();
+    await second();
+    commit(5);
+    Object.assign(log, { epoch: 'a.9', began: 105 });
+    commit(8);
+    await second();
+    assert.deepEqual(told, [{ seq: 105, lost: 0 }]);
+    await watch.stop();
+  });
+});
