@@ -108,13 +108,29 @@ describe('what is read from the API', () => {
   it('arrives although a poll asks again before each answer', async () => {
     const reads = new Reads();
     const shown = await show('k', reads);
-    shown.now().again();
+    shown.now().poll();
     assert.equal(reads.begun.length, 1);
     reads.begun[0]!.end('slow');
     await settled();
-    shown.now().again();
+    assert.equal(reads.begun.length, 1);
+    shown.now().poll();
     assert.equal(reads.begun.length, 2);
     assert.deepEqual(shown.seen, ['loading', 'slow']);
+  });
+
+  it('is read once more after a read that was under way when the value changed', async () => {
+    const reads = new Reads();
+    const shown = await show('k', reads);
+    shown.now().again();
+    shown.now().again();
+    assert.equal(reads.begun.length, 1);
+    reads.begun[0]!.end('before the change');
+    await settled();
+    assert.equal(reads.begun.length, 2);
+    reads.begun[1]!.end('after it');
+    await settled();
+    assert.equal(reads.begun.length, 2);
+    assert.deepEqual(shown.seen, ['loading', 'before the change', 'after it']);
   });
 
   it('is forgotten when another person signs in: nothing of the one before is shown for a moment (mutant V02)', async () => {

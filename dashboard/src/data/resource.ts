@@ -8,8 +8,10 @@ import { noteRequest } from '../app/offline.ts';
 import { retryAt } from './retry.ts';
 
 export type Resource<T> = {
-  /** Reads again, unless a read is under way. */
+  /** Reads again, because the value has changed or is wanted anew. After a read under way, which may have seen what was before, another follows. */
   readonly again: () => void;
+  /** Reads again, unless a read is under way. */
+  readonly poll: () => void;
 } & (
   | { readonly state: 'loading'; readonly value: undefined; readonly error: undefined }
   /** `error`: the value is from before, and the last read failed. */
@@ -37,6 +39,8 @@ interface Entry {
   /** Milliseconds of performance.now(); 0: must be read again. */
   readAt: number;
   reading: AbortController | null;
+  /** What is being read may be old by now: another read follows. */
+  isOld: boolean;
   retry: ReturnType<typeof setTimeout> | null;
   failures: number;
 }
@@ -82,13 +86,17 @@ export function useResource<T>(
 
 function resourceOf<T>(entry: Entry | null): Resource<T> {
   // A read under way goes on: where answers take longer than a poll waits, none would ever arrive.
-  const again = (): void => {
+  const poll = (): void => {
     if (entry !== null && entry.reading === null) read(entry);
   };
+  const again = (): void => {
+    if (entry !== null && entry.reading !== null) entry.isOld = true;
+    poll();
+  };
   const { value, hasValue, error } = entry === null ? NOTHING : entry.now.value;
-  if (hasValue) return { state: 'ready', value: value as T, error, again };
-  if (error !== undefined) return { state: 'failed', value: undefined, error, again };
-  return { state: 'loading', value: undefined, error: undefined, again };
+  if (hasValue) return { state: 'ready', value: value as T, error, again, poll };
+  if (error !== undefined) return { state: 'failed', value: undefined, error, again, poll };
+  return { state: 'loading', value: undefined, error: undefined, again, poll };
 }
 
 function entryOf(key: string, fetch: Fetcher): Entry {
@@ -100,6 +108,7 @@ function entryOf(key: string, fetch: Fetcher): Entry {
     users: 0,
     readAt: 0,
     reading: null,
+    isOld: false,
     retry: null,
     failures: 0,
   };
@@ -124,6 +133,7 @@ function read(entry: Entry): void {
       entry.failures = 0;
       noteRequest(true);
       entry.now.value = { value, hasValue: true, error: undefined };
+      if (entry.isOld) read(entry);
     },
     (error: unknown) => {
       if (reading.signal.aborted) return;
@@ -142,6 +152,7 @@ function read(entry: Entry): void {
 }
 
 function stop(entry: Entry): void {
+  entry.isOld = false;
   if (entry.reading !== null) {
     entry.reading.abort();
     entry.reading = null;

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { hasNavigated } from '../app/router.ts';
 import { t } from '../text/text.ts';
 
@@ -13,7 +13,8 @@ export interface PageProps {
 
 /** What every screen begins with: its one `h1`, which has the focus after navigation, also in the place of one that stood there while the screen loaded. */
 export function Page({ title, actions, children }: PageProps) {
-  useEffect(() => {
+  // With the heading: a screen reader reads the title as soon as the page has changed.
+  useLayoutEffect(() => {
     document.title = t('ui.page', { page: title });
   }, [title]);
   const heading = useRef<HTMLHeadingElement>(null);

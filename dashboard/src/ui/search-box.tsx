@@ -1,6 +1,7 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { type Shortcut, useShortcuts } from '../app/shortcuts.ts';
 import { t } from '../text/text.ts';
+import { useTyped } from './use-typed.ts';
 
 export interface SearchBoxProps {
   readonly value: string;
@@ -10,7 +11,7 @@ export interface SearchBoxProps {
   readonly label?: string;
   /** Default: the name. */
   readonly placeholder?: string;
-  /** Called with each letter. */
+  /** Called with what stands in the box, whenever it changes. */
   readonly onType?: (typed: string) => void;
 }
 
@@ -18,21 +19,13 @@ const PAUSE_MS = 200;
 
 /** A search box. `/` moves the focus into it, and the arrow down out of it: to the current row of the table, or its first. */
 export function SearchBox({ value, onSearch, label = t('ui.search'), ...props }: SearchBoxProps) {
-  const [typed, setTyped] = useState(value);
+  const { typed, type, send } = useTyped(value, PAUSE_MS, onSearch);
   const input = useRef<HTMLInputElement>(null);
-  const latest = useRef(onSearch);
-  latest.current = onSearch;
   const shortcuts = useRef<Shortcut[]>([
     { keys: '/', text: 'shortcuts.search', run: () => input.current?.focus() },
   ]);
   useShortcuts(shortcuts.current);
-  // The value changes from outside, too: by the history, or a button that clears all filters.
-  useEffect(() => setTyped(value), [value]);
-  useEffect(() => {
-    if (typed === value) return;
-    const timer = setTimeout(() => latest.current(typed), PAUSE_MS);
-    return () => clearTimeout(timer);
-  }, [typed, value]);
+  useLayoutEffect(() => props.onType?.(typed), [typed]);
   return (
     <input
       ref={input}
@@ -43,12 +36,9 @@ export function SearchBox({ value, onSearch, label = t('ui.search'), ...props }:
       autoComplete="off"
       spellcheck={false}
       value={typed}
-      onInput={(event) => {
-        setTyped(event.currentTarget.value);
-        props.onType?.(event.currentTarget.value);
-      }}
+      onInput={(event) => type(event.currentTarget.value)}
       onKeyDown={(event) => {
-        if (event.key === 'Enter') onSearch(typed);
+        if (event.key === 'Enter') send();
         if (event.key !== 'ArrowDown') return;
         event.preventDefault();
         const rows = (which: string) => document.querySelector<HTMLElement>(`main .table-row[${which}]`);

@@ -1,6 +1,6 @@
 /** The first steps of an account, with a tick for each that is done. */
 import { signal } from '@preact/signals';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { NamespaceResource, QueryLogRow, Usage } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
 import { useMeta } from '../../app/meta.ts';
@@ -68,7 +68,8 @@ export function Checklist({ usage, namespaces, queries, onKnown }: ChecklistProp
   });
   const section = useRef<HTMLElement>(null);
   const before = useRef(next);
-  useEffect(() => {
+  // Before the next key: what is typed after a step belongs into the form of the next one.
+  useLayoutEffect(() => {
     if (before.current === next) return;
     const first = section.current?.querySelector<HTMLElement>('[aria-current] :is(a, button, input)');
     // The form of the next step may still be read.

@@ -35,7 +35,7 @@ export function OverviewScreen() {
   const { value } = overview;
   const [areStepsKnown, setStepsKnown] = useState(false);
   const isUsed = value !== undefined && (value.usage.records.used > 0 || value.usage.webhooks.used > 0);
-  usePoll(isUsed ? POLL_MS[value.queries.total === 0 ? 'empty' : 'full'] : null, overview.again);
+  usePoll(isUsed ? POLL_MS[value.queries.total === 0 ? 'empty' : 'full'] : null, overview.poll);
   const windows = WINDOWS.map((one) => ({ value: one, text: t(`overview.window${one}`) }));
   return (
     <Page

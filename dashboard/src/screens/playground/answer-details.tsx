@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { type DnsMessage, decodeMessage } from '../../../../sdk/src/dns.ts';
 import { useMeta } from '../../app/meta.ts';
 import { t } from '../../text/text.ts';
@@ -33,7 +33,7 @@ export function AnswerDetails(props: AnswerDetailsProps) {
   const { arrived, octets, message, steps, changes, compared, onToggle, onRestore } = props;
   const [chosen, setChosen] = useState<TabId>('octets');
   const spans = useMemo(() => spansOf(arrived.octets), [arrived]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (compared !== null) setChosen('compare');
   }, [compared]);
   const tabs = [

@@ -18,7 +18,7 @@ export function useLogCounts(filters: Filters, isLive: boolean): Resource<QueryC
   const counts = useResource(`query-log counts ${JSON.stringify(asked)}`, (signal) =>
     api.queryLogs.counts({ ...asked, window: '24h', step: '10m' }, { signal }),
   );
-  usePoll(isLive ? LIVE_POLL_MS : null, counts.again);
+  usePoll(isLive ? LIVE_POLL_MS : null, counts.poll);
   return counts;
 }
 

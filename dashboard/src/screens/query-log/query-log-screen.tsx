@@ -38,7 +38,7 @@ export function QueryLogScreen() {
   const [opened, setOpened] = useState<QueryLogRow | null>(null);
   const isReady = log.next !== undefined;
   const isUnused = isReady && log.rows.length === 0 && countFilters(filters) === 0;
-  usePoll(isUnused && !isLive ? EMPTY_POLL_MS : null, log.again);
+  usePoll(isUnused && !isLive ? EMPTY_POLL_MS : null, log.poll);
   return (
     <Page title={t('queryLog.title')} actions={<LogTools rows={shown} filters={filters} />}>
       <p class="dim">{t('queryLog.never')}</p>

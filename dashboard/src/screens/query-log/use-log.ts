@@ -29,6 +29,7 @@ export interface Log extends LogState {
   /** Arrivals a second. */
   readonly perSecond: () => number;
   readonly again: () => void;
+  readonly poll: () => void;
   readonly reload: () => void;
   /** Undefined: there are no older rows, or no room for them. */
   readonly readOlder: (() => void) | undefined;
@@ -86,6 +87,7 @@ export function useLog(filters: Filters, isLive: boolean): Log {
       setFailure(undefined);
       first.again();
     },
+    poll: first.poll,
     reload: () =>
       read(async () => {
         const page = await list().page();

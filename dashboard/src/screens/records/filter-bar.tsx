@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { NamespaceResource, RecordFacets } from '../../../../sdk/src/uqrp-sdk.ts';
 import { foldCase } from '../../../../src/protocol/names/labels.ts';
 import { setQuery } from '../../app/router.ts';
@@ -9,6 +9,7 @@ import { Chips } from '../../ui/chips.tsx';
 import { Select, TextField } from '../../ui/field.tsx';
 import { CloseIcon, Icon } from '../../ui/icon.tsx';
 import { SearchBox } from '../../ui/search-box.tsx';
+import { useTyped } from '../../ui/use-typed.ts';
 import { FILTER_NAMES, type FilterTexts, isGoodFilter } from './record-filters.ts';
 
 export interface FilterBarProps {
@@ -31,7 +32,7 @@ type FacetName = 'resource' | 'namespace';
 /** One box for all that is typed, with what can be chosen below it. The filters stand in the address. */
 export function FilterBar({ texts, namespaces, facets, isOneNamespace, children }: FilterBarProps) {
   const [typed, setTyped] = useState(texts.search);
-  useEffect(() => setTyped(texts.search), [texts.search]);
+  const [boxes, setBoxes] = useState(0);
   const set = (field: keyof FilterTexts, text: string): void => setQuery({ [FILTER_NAMES[field]]: text });
   const chosen = (isOneNamespace ? (['resource'] as const) : (['resource', 'namespace'] as const)).filter(
     (field) => texts[field] !== '',
@@ -52,8 +53,8 @@ export function FilterBar({ texts, namespaces, facets, isOneNamespace, children 
     ].map(({ name, records }) => ({ value: name, text: name, count: records }));
   };
   const choose = (field: FacetName, name: string | null): void => {
-    // What was typed to find it is done.
-    setTyped('');
+    // What was typed to find it is done, also before its pause is over: another box begins empty.
+    setBoxes((count) => count + 1);
     setQuery({ [FILTER_NAMES[field]]: name, [FILTER_NAMES.search]: null });
   };
   return (
@@ -72,6 +73,7 @@ export function FilterBar({ texts, namespaces, facets, isOneNamespace, children 
             </button>
           ))}
           <SearchBox
+            key={boxes}
             value={texts.search}
             placeholder={t('records.searchFor')}
             onType={setTyped}
@@ -166,20 +168,13 @@ interface FilterFieldProps {
 
 /** A filter of text, which takes effect a moment after the last letter. */
 function FilterField({ texts, field, label, isTime = false, onChange }: FilterFieldProps) {
-  const value = texts[field];
-  const [typed, setTyped] = useState(value);
-  useEffect(() => setTyped(value), [value]);
-  useEffect(() => {
-    if (typed === value) return;
-    const timer = setTimeout(() => onChange(field, typed), PAUSE_MS);
-    return () => clearTimeout(timer);
-  }, [typed, value]);
+  const { typed, type } = useTyped(texts[field], PAUSE_MS, (text) => onChange(field, text));
   return (
     <TextField
       label={label}
       type={isTime ? 'datetime-local' : 'text'}
       value={typed}
-      onInput={setTyped}
+      onInput={type}
       error={isGoodFilter(field, typed) ? null : t('records.faultFilter')}
     />
   );

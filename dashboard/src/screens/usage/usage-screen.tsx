@@ -20,7 +20,7 @@ const POLL_MS = 10_000;
 
 export function UsageScreen() {
   const usage = useResource('usage by-day', (signal) => api.usage({ by: 'day', signal }));
-  usePoll(POLL_MS, usage.again);
+  usePoll(POLL_MS, usage.poll);
   const command = `curl -s ${location.origin}/api/v1/usage -H "Authorization: Bearer $UQRP_TOKEN"`;
   return (
     <Page title={t('usage.title')} actions={<CopyAs variants={[{ name: 'curl', code: command }]} />}>

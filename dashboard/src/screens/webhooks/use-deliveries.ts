@@ -47,7 +47,7 @@ export function useDeliveries(id: string, status: DeliveryStatus | null): Delive
     if (page !== undefined) change((now) => withFirst(now, page));
   }, [first.value, change]);
   const isWaiting = shown.items.some((one) => one.status === 'pending');
-  usePoll(isWaiting ? POLL_PENDING_MS : POLL_MS, first.again);
+  usePoll(isWaiting ? POLL_PENDING_MS : POLL_MS, first.poll);
   const [failure, setFailure] = useState<unknown>(undefined);
   const isReading = useRef(false);
   const { next } = shown;

@@ -34,7 +34,7 @@ export function WebhookScreen({ params }: WebhookScreenProps) {
   const id = params.id ?? '';
   const key = `webhook ${id}`;
   const webhook = useResource(key, (signal) => api.webhooks.get(id, { signal }));
-  usePoll(webhook.state === 'ready' ? POLL_MS : null, webhook.again);
+  usePoll(webhook.state === 'ready' ? POLL_MS : null, webhook.poll);
   if (webhook.value === undefined) {
     return (
       <Page title={t('webhooks.one')}>

@@ -65,7 +65,7 @@ export function WebhooksScreen() {
   const [isMaking, setMaking] = useState(false);
   const shortcuts = useRef<Shortcut[]>([{ keys: 'c', text: 'webhooks.new', run: () => setMaking(true) }]);
   useShortcuts(shortcuts.current);
-  usePoll(POLL_MS, webhooks.again);
+  usePoll(POLL_MS, webhooks.poll);
   const list = webhooks.value ?? [];
   const [typed, setTyped] = useState('');
   const shown = webhooksInOrder(list, typed);
