@@ -1,6 +1,7 @@
 /** Changes by others: marks on records in view, the tab Changes, quiet announcements. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { eventually } from '../e2e/client.ts';
 import { browserTest, recordRow as row } from '../support/browser/dashboard.ts';
 import { type Account, account } from '../support/server-process.ts';
 
@@ -137,9 +138,13 @@ browserTest('changes', (get) => {
       (route) => route.fulfill({ contentType: 'text/event-stream', body: reset }),
       { times: 1 },
     );
+    let reads = 0;
+    page.on('response', (response) => {
+      if (/\/records\?/.test(response.url())) reads += 1;
+    });
     await page.goto(`${origin}/namespaces/acme`);
-    await page.waitForResponse(/\/records\?/);
-    await page.waitForResponse(/\/records\?/);
+    // Counted from the start: the first one may be there before the page is loaded.
+    await eventually(async () => reads >= 2);
     await page.getByRole('tab', { name: 'Changes' }).click();
     await page.getByText('Older changes were left out here.').waitFor();
   });

@@ -164,9 +164,7 @@ browserTest('dialogs', (get) => {
       const dialog = page.getByRole('dialog', { name: one.dialog });
       const focused = dialog.locator(':focus');
       const role = one.isField ? /textbox|combobox/ : /button/;
-      await focused
-        .waitFor({ timeout: 5000 })
-        .catch(() => assert.fail(`${one.name}: no focus in the dialog`));
+      await focused.waitFor().catch(() => assert.fail(`${one.name}: no focus in the dialog`));
       const snapshot = await focused.ariaSnapshot();
       assert.match(snapshot, role, one.name);
       assert.ok(

@@ -55,6 +55,8 @@ browserTest('documents', (get) => {
     await page.keyboard.press('ArrowUp');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: 'Back up' }).waitFor();
+    // The page is there before its script, which takes the key.
+    await page.waitForLoadState();
     await page.keyboard.press('Control+k');
     await page.keyboard.type('zebra');
     await page.locator('#found').getByText('No page has “zebra”.').waitFor();

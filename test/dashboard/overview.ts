@@ -99,11 +99,11 @@ browserTest('overview', (get) => {
     await page.getByRole('region', { name: 'Answers of the last 30 days' }).locator('rect').first().waitFor();
     await page.reload();
     await page.getByRole('region', { name: 'Answers of the last 30 days' }).waitFor();
-    assert.equal(new URL(page.url()).searchParams.get('window'), '30d');
+    await page.waitForURL((url) => url.searchParams.get('window') === '30d');
     await axe('an overview of 30 days');
     await top.getByRole('link', { name: 'flags' }).click();
     await page.getByRole('heading', { level: 1, name: 'Records' }).waitFor();
-    assert.equal(new URL(page.url()).searchParams.get('resource'), 'flags');
+    await page.waitForURL((url) => url.searchParams.get('resource') === 'flags');
   });
 });
 

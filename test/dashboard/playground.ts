@@ -35,7 +35,7 @@ browserTest('playground', (get) => {
     const [ds = ''] = get().server.cli(['dnssec', 'ds']).trim().split('\n');
     await signatures(page).getByText(en.playground.trust).click();
     await signatures(page).getByText(ds).waitFor();
-    assert.equal(new URL(page.url()).searchParams.get('name'), UNITS);
+    await page.waitForURL((url) => url.searchParams.get('name') === UNITS);
     await axe('playground');
   });
 
@@ -259,7 +259,7 @@ browserTest('playground', (get) => {
     assert.equal(await box.inputValue(), 'get.7-km-to-mi.units.public.v1.uqrp.net');
     await answer(page).getByText(en.playground.verdictChanged).waitFor();
     await signatures(page).getByText('not valid').first().waitFor();
-    assert.equal(new URL(page.url()).searchParams.has('tamper'), false);
+    await page.waitForURL((url) => !url.searchParams.has('tamper'));
     // The verdict stays in view beside the last octet.
     const octets = page.getByRole('group', { name: en.playground.octets }).getByRole('button');
     await octets.last().scrollIntoViewIfNeeded();
@@ -317,9 +317,10 @@ browserTest('playground', (get) => {
       .click();
     await page.keyboard.type('8-km-to-mi');
     await answer(page).getByText('4.9709695379').first().waitFor();
-    assert.equal(await box.inputValue(), 'get.8-km-to-mi.units.public.v1.uqrp.net');
+    const asked = 'get.8-km-to-mi.units.public.v1.uqrp.net';
+    assert.equal(await box.inputValue(), asked);
     await page.locator('input:focus').waitFor();
-    assert.equal(new URL(page.url()).searchParams.get('name'), await box.inputValue());
+    await page.waitForURL((url) => url.searchParams.get('name') === asked);
   });
 
   it('an address that is followed while the screen is shown is asked', async () => {

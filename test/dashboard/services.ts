@@ -25,7 +25,7 @@ browserTest('services', (get) => {
     await shot('services');
     await cards.filter({ hasText: 'Distance' }).getByRole('link').click();
     await page.getByRole('heading', { level: 1, name: 'Distance' }).waitFor();
-    assert.equal(new URL(page.url()).pathname, '/services/aerial');
+    await page.waitForURL((url) => url.pathname === '/services/aerial');
   });
 
   it('a person types values as usual, and the form makes the name of them', async () => {

@@ -54,6 +54,8 @@ browserTest('shell', (get) => {
     const { page, origin } = get();
     await page.goto(`${origin}/account`);
     await page.getByRole('heading', { level: 1, name: 'Account' }).waitFor();
+    for (const name of ['Add a passkey', 'Delete account'])
+      await page.getByRole('button', { name }).first().waitFor();
     await page.keyboard.press('Tab');
     assert.equal(await page.evaluate('document.activeElement.textContent'), 'Skip to content');
     const seen = new Set<unknown>();

@@ -12,7 +12,7 @@ browserTest('sign-in', (get) => {
       const response = await page.goto(origin + path);
       assert.equal(response?.status(), 200, path);
       await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
-      assert.equal(new URL(page.url()).pathname, '/sign-in', path);
+      await page.waitForURL((url) => url.pathname === '/sign-in');
     }
     await axe('sign-in');
     await shot('sign-in');

@@ -88,7 +88,7 @@ browserTest(
       await shot('usage');
       await page.getByRole('link', { name: 'acme' }).click();
       await page.getByRole('heading', { level: 1, name: 'Query log' }).waitFor();
-      assert.equal(new URL(page.url()).searchParams.get('namespace'), 'acme');
+      await page.waitForURL((url) => url.searchParams.get('namespace') === 'acme');
     });
 
     it('says that it is from before while the server cannot be reached', async () => {

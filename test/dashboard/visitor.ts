@@ -215,7 +215,7 @@ browserTest('visitor', (get) => {
     await page.keyboard.press('Enter');
     await page.getByRole('navigation', { name: 'Main' }).waitFor();
     await page.getByRole('heading', { level: 1, name: 'API', exact: true }).waitFor();
-    assert.equal(new URL(page.url()).pathname, '/api');
+    await page.waitForURL((url) => url.pathname === '/api');
     assert.equal(await site.count(), 0);
   });
 
@@ -236,7 +236,7 @@ browserTest(
       const { page, origin, signIn } = get();
       await page.goto(`${origin}/`);
       await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
-      assert.equal(new URL(page.url()).pathname, '/sign-in');
+      await page.waitForURL((url) => url.pathname === '/sign-in');
       assert.match(await (await fetch(`${origin}/robots.txt`)).text(), /Disallow: \/\n/);
       await page.goto(`${origin}/playground`);
       await page.getByRole('heading', { level: 1, name: en.playground.title }).waitFor();
