@@ -1,8 +1,8 @@
 /**
  * A flood of unique queries with DO over UDP against one DNS worker; each costs a signature. 6,000 per second come from
  * one source, then from 200 networks. Meanwhile a client at another address asks for a cached name. Exit code 1 when
- * that client loses more than 1 % of its answers or its 95th percentile is above 20 ms, in all of five tries: other
- * work on the machine makes a try worse, never better. Client, flood and server have the cores before it, where this script may say so.
+ * that client loses more than 1 % of its answers or its 95th percentile is far above 20 ms, in all of five tries: other
+ * work on the machine makes a try worse, never better. What is above 20 ms is printed. Client, flood and server have the cores before it, where this script may say so.
  * Sources are addresses of 127.0.0.0/8, which Linux accepts on loopback.
  *
  * Arguments: queries per second, seconds per try.
@@ -14,6 +14,7 @@ import { isMainThread, parentPort, Worker, workerData } from 'node:worker_thread
 import { RRTYPE } from '../../src/protocol/dns/codes.ts';
 import { encodeQuery } from '../../src/protocol/dns/message/message.ts';
 import { nameFromText } from '../../src/protocol/dns/name.ts';
+import { compareWithLimit } from '../support/nodes/measure.ts';
 import { preferThisProcess } from '../support/process.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
 
@@ -155,10 +156,12 @@ async function checkLoss(server: Uqrp, networks: number, perSecond: number, seco
     process.stdout.write(
       `${networks} network(s), ${sent} questions/s, try ${attempt}: client lost ${lost} of ${asked}, p95 ${p95.toFixed(1)} ms\n`,
     );
-    if (lost <= asked * LOST_SHARE && p95 <= P95_MS) return;
+    const { note, fault } = compareWithLimit('p95', p95, P95_MS);
+    if (note !== null) process.stdout.write(`${note}\n`);
+    if (lost <= asked * LOST_SHARE && fault === null) return;
   }
   process.stdout.write(
-    `more than ${LOST_SHARE * 100} % lost, or p95 above ${P95_MS} ms, in ${TRIES} tries\n`,
+    `more than ${LOST_SHARE * 100} % lost, or p95 far above ${P95_MS} ms, in ${TRIES} tries\n`,
   );
   process.exitCode = 1;
 }

@@ -25,10 +25,26 @@ for _ in $(seq 300); do
   curl -fsS http://127.0.0.1:8080/readyz >/dev/null 2>&1 && break
   sleep 0.2
 done
+curl -fsS http://127.0.0.1:8080/readyz >/dev/null || { echo 'the server was not ready within 60 s:'; cat server.log; exit 1; }
+
+# Waits until DNS has all that was written: changes arrive in their order, and the last one is a mark.
+mark=0
+settle() {
+  mark=$((mark + 1))
+  npm run -s uqrp -- put settled.acme.v1 "mark $mark" >/dev/null
+  for _ in $(seq 300); do
+    dig @127.0.0.1 -p 5300 +short TXT get.settled.acme.v1.uqrp.net | grep -qF ";d=mark $mark\"" && return
+    command sleep 0.1
+  done
+  echo "the write of mark $mark was not seen within 30 s"
+  return 1
+}
+export mark
+export -f settle
 
 # The `sh` blocks of README and docs/FIRST-RECORD.md, in order. The answer to a write comes some milliseconds before the DNS side has it; `sleep 1` in the pages is
-# for that, and a busy machine gets more time.
-awk '/^```sh$/ { inside = 1; next } /^```$/ { inside = 0; next } inside { gsub(/sleep 1/, "sleep 3"); print }
+# for that, and a busy machine may need more.
+awk '/^```sh$/ { inside = 1; next } /^```$/ { inside = 0; next } inside { gsub(/sleep 1/, "settle"); print }
   inside && /^NAME=/ { print "for _ in $(seq 300); do dig @127.0.0.1 -p 5300 TXT $NAME +short | grep -q aGVsbG8= && break; sleep 0.1; done" }' README.md docs/FIRST-RECORD.md >session.sh
 grep -q '^for _ in' session.sh || { echo 'docs/FIRST-RECORD.md has no line that begins with NAME='; exit 1; }
 bash -eu session.sh >session.out 2>session.err || { echo 'the session failed:'; cat session.out session.err; exit 1; }
@@ -62,7 +78,9 @@ bash -c "uqrp() { npm run -s uqrp -- \"\$@\"; }; $away" 2>/dev/null | grep -qx '
 
 # A value of several strings, which `dig +short` prints in several quotes, is read whole.
 long=$(printf 'x%.0s' $(seq 400))
-npm run -s uqrp -- put long.flags.acme.v1 "$long" >/dev/null && sleep 3
+npm run -s uqrp -- put long.flags.acme.v1 "$long" >/dev/null
+mark=100
+settle
 [ "$(npm run -s uqrp -- read long.flags.acme.v1 --server 127.0.0.1 --port 5300)" = "$long" ] || { echo 'a long value was cut'; exit 1; }
 
 # Blocks of `$ ` lines: each command, and the answer that the page shows for it. Answers with the time of now have the same fields.

@@ -1,7 +1,7 @@
 /**
  * 300 clients request listings or pages, half each, and read nothing. The server's memory grows by at most 250 MB, and
- * /livez always answers within 500 ms, both in one of two tries: other work on the machine makes /livez late. Each try is whole,
- * and has the cores before that, where this script may say so.
+ * /livez answers within 500 ms, both in one of two tries: other work on the machine makes /livez late. A later answer is printed, and one that
+ * is far later is a fault. Each try is whole, and has the cores before that, where this script may say so.
  *
  *   node test/ci/slow-readers.ts
  */
@@ -11,6 +11,7 @@ import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LIMITS } from '../../src/base/limits.ts';
+import { compareWithLimit } from '../support/nodes/measure.ts';
 import { preferThisProcess } from '../support/process.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
 
@@ -115,8 +116,10 @@ async function measure(): Promise<Measured> {
 preferThisProcess();
 for (let tries = 1; ; tries++) {
   const { growth, slowest } = await measure();
-  if (growth <= GROWTH_MAX && slowest <= LIVEZ_MAX) break;
+  const { note, fault } = compareWithLimit('/livez, slowest', slowest, LIVEZ_MAX);
+  if (note !== null) process.stdout.write(`${note}\n`);
+  if (growth <= GROWTH_MAX && fault === null) break;
   if (tries < TRIES) continue;
   assert.ok(growth <= GROWTH_MAX, 'memory grew by more than 250 MB');
-  assert.fail('/livez took more than 500 ms');
+  assert.fail(fault ?? '');
 }
