@@ -140,6 +140,7 @@ export const LIMITS = {
   webhookTestsPerMinute: 10,
   feedBatchChanges: 1000, // changes in a batch of the feed
   feedBatchOctets: 900_000, // rows of a batch before compression
+  feedStreamOctets: 120_000, // the same of a batch for all nodes: 512 of them wait at the broker for one node
   feedMessage: 1_000_000, // below the 1 MB that a broker takes by default
   feedSnapshot: 1_099_511_627_776, // the file of a view: its whole address space
   feedFile: 268_435_456, // a file that control sends to its nodes

@@ -105,6 +105,18 @@ describe('a batch of the feed', () => {
     assert.ok(parts[0]!.plainLength > LIMITS.feedBatchOctets - 5_000, 'batches are filled');
     assert.deepEqual(messagesOf(large).flatMap(open), large);
   });
+
+  it('for the stream is shorter, so that 512 of them are less than the 64 MiB that a broker keeps for one connection', () => {
+    const large = revocations(1, 100).map(({ seq }) => largestRecord(seq));
+    const parts = packRows(large, LIMITS.feedStreamOctets);
+    assert.ok(parts.every(({ plainLength }) => plainLength <= LIMITS.feedStreamOctets));
+    assert.ok(parts[0]!.plainLength > LIMITS.feedStreamOctets - 5_000, 'batches are filled');
+    const longest = Math.max(...parts.map((rows) => writeBatch(header(), rows, secrets).length));
+    // Their content does not compress. A header of the broker is below 200 octets.
+    assert.ok(512 * (longest + 200) < 64 * 2 ** 20, `${longest}`);
+    const one = packRows([largestRecord(1)], 1);
+    assert.equal(one.length, 1, 'one change alone may be longer');
+  });
 });
 
 /** A record whose payload does not compress. */

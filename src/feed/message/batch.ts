@@ -195,9 +195,10 @@ export interface PackedRows extends Packed, RowRange {}
 /**
  * Divides changes into batches within the bounds of one message.
  * @param changes ascending without a gap, at least one
- * @throws RangeError when one change alone is above the bound
+ * @param most octets of the rows of a batch of several changes, before compression, at most
+ * @throws RangeError when one change alone is above the bound of all messages
  */
-export function packRows(changes: readonly Change[]): PackedRows[] {
+export function packRows(changes: readonly Change[], most: number = LIMITS.feedBatchOctets): PackedRows[] {
   const packed: PackedRows[] = [];
   let rows: string[] = [];
   let octets = 0;
@@ -221,7 +222,7 @@ export function packRows(changes: readonly Change[]): PackedRows[] {
     const length = Buffer.byteLength(row) + 1;
     if (length + 1 > LIMITS.feedBatchOctets)
       throw new RangeError(`change ${change.seq} is too large for a batch`);
-    if (rows.length === LIMITS.feedBatchChanges || octets + length + 1 > LIMITS.feedBatchOctets) close();
+    if (rows.length === LIMITS.feedBatchChanges || octets + length + 1 > most) close();
     rows.push(row);
     octets += length;
   }

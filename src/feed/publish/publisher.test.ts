@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { verifier } from '../../../test/support/feed/batch/messages.ts';
 import { createFeedWorld, type FeedWorld, START } from '../../../test/support/feed/bus/feed-world.ts';
 import { NO_FAULTS } from '../../../test/support/feed/bus/memory-bus.ts';
+import { LIMITS } from '../../base/limits.ts';
 import type { ChangeBody } from '../../protocol/change.ts';
 import { SUBJECTS } from '../bus/bus.ts';
 import { NO_HASH, openBatch, openHeartbeat } from '../message/batch.ts';
@@ -17,6 +19,14 @@ const NAMESPACE: ChangeBody = {
   createdAt: 0,
   updatedAt: 0,
 };
+
+/** As long as a record can be, and it does not compress. */
+function record(key: number): ChangeBody {
+  const data = randomBytes(LIMITS.recordData).toString('base64');
+  const labels = { resource: 'doc', namespace: 'acme', version: 'v1' } as const;
+  const rest = { contentType: 'text/plain', ttlSeconds: 300, expiresAt: null };
+  return { type: 'record.upserted', key: `k${key}.doc.acme.v1`, ...labels, data, ...rest };
+}
 
 const scenario = (title: string, run: (world: FeedWorld) => Promise<void>): void => {
   it(title, async () => {
@@ -55,6 +65,16 @@ describe('the publisher', () => {
       world.broker.stream.map(({ data }) => data),
     );
     assert.deepEqual(publisher.status(), { seq: 3, unconfirmed: 0 });
+  });
+
+  scenario('cuts what is written at once into batches of which many wait at a broker', async (world) => {
+    world.publish('a');
+    await world.timers.advance(100);
+    world.origin.write(...Array.from({ length: 200 }, (_, i) => record(i)));
+    await world.timers.advance(1_000);
+    assert.deepEqual(world.streamLine(), { from: 1, to: 200 });
+    const lengths = world.broker.stream.map(({ data }) => data.length);
+    assert.ok(lengths.length > 1 && Math.max(...lengths) < 1.05 * LIMITS.feedStreamOctets, lengths.join());
   });
 
   scenario(

@@ -192,7 +192,8 @@ async function tail(work: Work): Promise<void> {
       if (version !== line.version) continue;
       if (changes.length > 0) {
         sentAt = clock();
-        for (const rows of packRows(changes)) bus.publish(SUBJECTS.live, line.add(rows, clock()));
+        for (const rows of packRows(changes, LIMITS.feedStreamOctets))
+          bus.publish(SUBJECTS.live, line.add(rows, clock()));
         work.appendWaker.wake();
       }
       // A long log does not hold up the heartbeat.

@@ -62,6 +62,8 @@ export function openBusSource(options: BusSourceOptions): BusSource {
   let newest: { readonly epoch: string; readonly to: number; readonly at: number } | null = null;
   /** Epoch of the bounds that were given last: the reader compared its view with that log. */
   let checked: string | null = null;
+  /** Whether the reader had everything, or live changes, when it asked last: then the next change may only be late. */
+  let isLive = false;
   let wakeHole = (): void => {};
   let isClosed = false;
 
@@ -184,12 +186,17 @@ export function openBusSource(options: BusSourceOptions): BusSource {
     // `bounds` tells of it, and until then nothing of it follows what the view has.
     if (isOther(epoch)) return [];
     let found = live.take(epoch, seq, limit);
+    isLive ||= found.length > 0;
     if (found.length > 0) return found;
     const isBehind = known !== null && headOf(known) > seq;
-    if (!isBehind && isFresh()) return [];
-    if (isBehind && isFresh()) found = await holeCloses(epoch, seq, limit);
+    if (!isBehind && isFresh()) {
+      isLive = true;
+      return [];
+    }
+    if (isLive && isBehind && isFresh()) found = await holeCloses(epoch, seq, limit);
     if (found.length > 0) return found;
     reach();
+    isLive = false;
     const { from, changes } = await repair(epoch, seq, limit);
     if (changes.length > 0) onRepair?.(from, changes.length);
     return changes;
@@ -200,6 +207,7 @@ export function openBusSource(options: BusSourceOptions): BusSource {
     bus.subscribe(SUBJECTS.head, onHeartbeat),
     bus.onState((state) => {
       wakeHole();
+      isLive = false;
       if (state !== 'connected') return;
       announce(known?.head ?? 0);
     }),

@@ -169,6 +169,26 @@ describe('a node on a bus that fails', () => {
     await world.close();
   });
 
+  it('is away for a while: when it is back it waits for no batch that may be late, but reads on at once', async () => {
+    const { world, node } = await settled();
+    const { broker, origin, timers } = world;
+    const isWaiting = (): boolean => timers.pending().some((ms) => ms > 90 && ms <= 100);
+    broker.cut('n1');
+    origin.write(...Array.from({ length: 2_500 }, (_, i) => record(i % KEYS, `${i}`)));
+    await timers.advance(2_000);
+    broker.heal('n1');
+    let waits = 0;
+    while (waits === 0 && node.view.cursor() !== origin.state().cursor) {
+      // The follower itself waits 100 ms after a failure.
+      const before = isWaiting();
+      await timers.advance(1);
+      if (!before && isWaiting() && node.repairs.length > 0) waits++;
+    }
+    assert.equal(waits, 0);
+    assert.deepEqual(node.repairs.slice(-3), ['stream', 'stream', 'stream']);
+    await world.close();
+  });
+
   it('whose clock is set back while it waits for an overtaken batch asks elsewhere after 100 ms all the same', async () => {
     const { world, node } = await settled();
     const { broker, origin, timers } = world;

@@ -178,8 +178,8 @@ export interface StreamReader {
   after(epoch: string, seq: number, limit: number): Promise<readonly Change[]>;
 }
 
-/** Messages of one read, at most: `readFrom` asks for 64 at a time, so that a distant broker answers it in four round trips. */
-const READ_MESSAGES = 256;
+/** Messages of one read, at most: as many as `readFrom` asks for at a time, so that a distant broker gives them in one round trip. */
+const READ_MESSAGES = 512;
 /** Reads of one call: as many messages as a batch has changes. A broker that repeats old messages would never end it. */
 const READS_MAX = 16;
 /** Places that are looked at together in a search: each round trip leaves an eighth of the stream. */

@@ -98,7 +98,7 @@ describe('the reader of a distant stream', () => {
     }
   }
 
-  it('finds a place among 400 messages in five round trips, and reads on in one for each 256 messages', async () => {
+  it('finds a place among 400 messages in five round trips, and reads on in one for each 512 messages', async () => {
     const reads = stream(400, 3);
     assert.deepEqual(
       await readAll(readerOver(reads), 10),

@@ -180,8 +180,9 @@ interface ConnectionEvents {
   readonly onError: (error: unknown) => void;
 }
 
-/** An attempt that began just before a line is up again ends two seconds later; the next one begins within one more. */
+/** Of attempts that the broker's machine refused. */
 const BACKOFF: Backoff = { firstMs: 100, capMs: 1_000 };
+/** An attempt sends its first packet at once and after a second. The next attempt follows at once: a line that is up again is noticed within a second. */
 const CONNECT_MS = 2_000;
 /** After a connection that lasted `LASTING_MS`: changes wait for the next one. A broker that closes each connection makes no busy loop. */
 const AGAIN_MS = 10;
@@ -196,8 +197,20 @@ function keepConnected(servers: NatsServers, events: ConnectionEvents): () => Pr
   const { signal } = ending;
   let connection: NatsConnection | null = null;
 
+  /** @returns null when nobody answered in time: that has taken longer than any delay between two attempts */
+  async function attempt(): Promise<NatsConnection | null> {
+    try {
+      return await connect(servers);
+    } catch (error) {
+      if (signal.aborted || faultOf(error) !== 'timeout') throw error;
+      events.onError(error);
+      return null;
+    }
+  }
+
   async function pass(): Promise<number> {
-    const opened = await connect(servers);
+    const opened = await attempt();
+    if (opened === null) return AGAIN_MS;
     const openedAt = realTimers.elapsed();
     connection = opened;
     if (signal.aborted) await opened.close();

@@ -40,8 +40,11 @@ const FEED_HOURS = 2;
 const MESSAGE_OCTETS = 1_048_576;
 /** Reads that are under way at once, a message each: as many as have about a megabyte, by the longest of the last ones. */
 const READS_LEAST = 16;
-/** Long messages may follow short ones. A broker closes a connection to which 64 MiB wait (`max_pending`), and a node may have little memory. */
-const READS_MOST = 64;
+/**
+ * Long messages may follow short ones. A broker closes a connection to which 64 MiB wait (`max_pending`), and a node may have little memory: so
+ * many batches of `feedStreamOctets` are less. A distant broker gives them in one round trip.
+ */
+const READS_MOST = 512;
 const READS_OCTETS = 1_048_576;
 /** Who reads on holds what one call brought: after so many octets it ends. */
 const CALL_OCTETS = 8 * 1_048_576;
@@ -51,6 +54,19 @@ const chunkSubjects = `${SUBJECTS.chunks}.>`;
 export function readsAtOnce(longest: number, left: number): number {
   const wanted = Math.floor(READS_OCTETS / Math.max(1, longest));
   return Math.min(READS_MOST, Math.max(READS_LEAST, wanted), left);
+}
+
+/** Those that were answered before the first one that failed. Rejects with what the first one of all rejects with. */
+export async function answered<T>(
+  reads: readonly Promise<T>[],
+): Promise<{ readonly found: readonly T[]; readonly isWhole: boolean }> {
+  const found: T[] = [];
+  for (const answer of await Promise.allSettled(reads)) {
+    if (answer.status === 'fulfilled') found.push(answer.value);
+    else if (found.length === 0) throw answer.reason;
+    else return { found, isWhole: false };
+  }
+  return { found, isWhole: true };
 }
 
 /**
@@ -105,7 +121,10 @@ export async function openStreams(
         const reads = Array.from({ length: count }, (_, i) =>
           get(isFirst && i === 0 ? { seq, next_by_subj: SUBJECTS.log } : { seq: next + i }),
         );
-        const found = await Promise.all(reads);
+        const { found, isWhole } = await answered(reads).catch((error: unknown) => {
+          longest = MESSAGE_OCTETS;
+          throw error;
+        });
         const gap = found.findIndex((message, i) => message?.seq !== next + i);
         const rest = gap < 0 ? found : found.slice(0, isFirst && gap === 0 ? 1 : gap);
         const read = rest.filter((message) => message !== null);
@@ -113,13 +132,22 @@ export async function openStreams(
         if (read.length > 0) longest = Math.max(...read.map(({ data }) => data.length));
         for (const { data } of read) octets += data.length;
         messages.push(...read);
+        if (!isWhole) {
+          // More than the line brings in time, as after many short messages before long ones: the next read asks for few.
+          longest = MESSAGE_OCTETS;
+          break;
+        }
         // Those before the first one were removed: what follows it is asked for now.
         if (gap >= 0 && !(isFirst && gap === 0 && read.length > 0)) break;
         next = messages.at(-1)!.seq + 1;
       }
       return messages;
     },
-    readLast: () => get({ last_by_subj: SUBJECTS.log }),
+    async readLast() {
+      const last = await get({ last_by_subj: SUBJECTS.log });
+      longest = last?.data.length ?? longest;
+      return last;
+    },
     async lastSeq() {
       await ready();
       return (await manager.streams.info(STREAMS.feed)).state.last_seq;
