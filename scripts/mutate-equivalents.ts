@@ -100,4 +100,40 @@ export const EQUIVALENTS: readonly Equivalent[] = [
     to: '2',
     reason: 'the last customer of a full page is looked at twice, and has nothing to delete the second time',
   },
+  {
+    file: 'src/protocol/dns/writer.ts',
+    text: 'for (let i = start; i < end; i++) hash = fnvStep(hash, wire[i]!);',
+    kinds: ['off by one'],
+    reason: 'the octet at the end belongs to the suffix too; a hash only says where octets are compared',
+  },
+  {
+    file: 'src/protocol/datasets/item.ts',
+    text: 'if (boundary !== null && boundary > now && (next === null || boundary < next)) next = boundary;',
+    to: '<=',
+    reason: 'of two equal numbers either is the smallest',
+  },
+  {
+    file: 'src/ops/telemetry/metrics.ts',
+    text: 'gauge(',
+    kinds: ORDER,
+    reason: 'the order of two metrics in the text has no meaning',
+  },
+  {
+    file: 'src/feed/snapshots/snapshot-reader.ts',
+    text: 'signal?.throwIfAborted();',
+    kinds: ORDER,
+    reason: 'one piece more is written to a draft that is thrown away',
+  },
+  {
+    file: 'src/feed/follower/follower.ts',
+    text: "enter('following');",
+    kinds: ORDER,
+    reason: 'what waits for the promise runs after both',
+  },
+  {
+    file: 'src/dns/query/signing-budget.ts',
+    text: 'this.#timers = timers;',
+    kinds: ORDER,
+    reason: FREE_ORDER,
+  },
 ];

@@ -162,6 +162,21 @@ describe('the budget of bodies', () => {
     assert.equal(slow.filter(({ isDropped }) => isDropped).length, 2);
   });
 
+  test('bodies give way at the second look of the one that waits, whatever was seen before it came', async () => {
+    const { ask, timers } = openRig();
+    for (let i = 0; i < 16; i++) await ask(`person ${i}`);
+    const first = await ask('first', BULK);
+    await timers.advance(1999);
+    assert.equal(first.body, null);
+    const second = await ask('second', BULK);
+    await timers.advance(1);
+    assert.ok(first.body !== null && second.body === null);
+    await timers.advance(999);
+    assert.equal(second.body, null);
+    await timers.advance(1);
+    assert.ok(second.body !== null);
+  });
+
   test('nobody gives way to a person who holds more, nor while bodies come at their pace', async () => {
     const { ask, timers } = openRig();
     const heavy = [await ask('heavy'), await ask('heavy', BULK - 1000)];

@@ -55,6 +55,8 @@ describe('the API on a socket', () => {
   let app: FastifyInstance;
   let store: Store;
   let dataDir: string;
+  const observed: number[] = [];
+  const elapsedMs: number[] = [];
   const failures: { readonly message: string; readonly requestId: string | undefined }[] = [];
   let port: number;
 
@@ -92,6 +94,10 @@ describe('the API on a socket', () => {
       sendAttempt: () => Promise.reject(new Error('nothing is sent in these tests')),
       checkUrl: async () => null,
       onError: (error, requestId) => failures.push({ message: (error as Error).message, requestId }),
+      observe: ({ seconds }) => observed.push(seconds),
+    });
+    app.addHook('onResponse', async (_request, reply) => {
+      elapsedMs.push(reply.elapsedTime);
     });
     app.get('/fault', () => Promise.reject(new Error('a fault of the server')));
     app.get('/fault-before-trailer', (_request, reply) => {
@@ -176,6 +182,15 @@ describe('the API on a socket', () => {
     assert.deepEqual(await answer.json(), { error: 'Server error', code: 'server_error' });
     assert.equal(answer.headers.get('trailer'), null);
     assert.equal(answer.headers.get('content-disposition'), null);
+  });
+
+  test('what a request took is observed in seconds', async () => {
+    await fetch(`http://127.0.0.1:${port}/api/v1/me`);
+    assert.ok(observed.length > 0);
+    assert.deepEqual(
+      observed,
+      elapsedMs.map((ms) => ms / 1000),
+    );
   });
 
   test('slow requests are cut off', () => {

@@ -63,7 +63,6 @@ function start(message: StartMessage): void {
     heard = run(message);
   } catch (error) {
     failed(error);
-    process.exitCode = 1;
     process.disconnect?.();
   }
 }

@@ -190,6 +190,16 @@ describe('bounds of a worker', () => {
     );
   });
 
+  test('queries without a token have as much room after a handover as before', () => {
+    const { recorder, tag, handOver } = world();
+    const flood = [1, 2].map((n) => tag({ namespaceId: `n${n}`, reading: 'open' }));
+    const rowsOfFlood = (): number => {
+      for (let i = 0; i < 2 * HALF; i++) for (const one of flood) recorder.record(one, 'udp', START, 0);
+      return handOver()!.rows().length;
+    };
+    assert.equal(rowsOfFlood(), rowsOfFlood());
+  });
+
   test('one namespace fills at most half of the rows; further ones are dropped and counted, answers are not', () => {
     const { recorder, tag, handOver } = world();
     for (let i = 0; i < HALF + 7; i++) recorder.record(tag(), 'udp', START, 0);

@@ -53,7 +53,12 @@ test('a text that is no encrypted set of the zone is an error that does not quot
   ]) {
     assert.throws(() => openKeySet(ZONE, text, KEY), { name: 'KeyError', message });
   }
-  const one = JSON.stringify({ ...JSON.parse(encryptKeySet(set, KEY)), keys: [] });
+  const data = JSON.parse(encryptKeySet(set, KEY)) as { keys: object[] };
+  for (const sealed of [undefined, null, 7]) {
+    const text = JSON.stringify({ ...data, keys: [data.keys[0], { ...data.keys[1], sealed }] });
+    assert.throws(() => openKeySet(ZONE, text, KEY), { name: 'KeyError', message }, `sealed: ${sealed}`);
+  }
+  const one = JSON.stringify({ ...data, keys: [] });
   assert.throws(() => openKeySet(ZONE, one, KEY), { name: 'KeyError' });
 });
 

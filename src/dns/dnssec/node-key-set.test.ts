@@ -101,6 +101,7 @@ describe('a key set without the KSK', () => {
       { ...data, rrsets: [...others, dnskey] },
       { ...data, rrsets: [{ ...dnskey, rrsigs: [] }, ...others] },
       { ...data, rrsets: [{ ...dnskey, validUntil: '1' }, ...others] },
+      { ...data, rrsets: [{ ...dnskey, ttl: -1 }, ...others] },
       { ...data, rrsets: null },
       { ...data, keys: [] },
       { ...data, keys: [...active, ...active] },

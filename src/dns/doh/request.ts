@@ -161,6 +161,6 @@ export const BODY_FAULTS = {
 export function dnsParamOctets(text: string): Uint8Array | null {
   const stray = STRAY_BITS[text.length % 4];
   if (stray === undefined || !BASE64URL.test(text)) return null;
-  const last = text.length === 0 ? 0 : BASE64URL_ALPHABET.indexOf(text.at(-1)!);
+  const last = BASE64URL_ALPHABET.indexOf(text.slice(-1));
   return (last & stray) === 0 ? Buffer.from(text, 'base64url') : null;
 }

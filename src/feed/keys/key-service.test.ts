@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type KeyWorld, keyWorld } from '../../../test/support/feed/keys/key-world.ts';
+import { keysSubject } from '../bus/bus.ts';
+import { feedKey } from '../message/keys.ts';
 import { KeyMissingError } from './control-keys.ts';
 import { endOf, holdKeys, keyPeriodOf, READ_MS, WRITE_MS } from './hourly-keys.ts';
 
@@ -173,6 +175,21 @@ describe('hourly keys', () => {
       assert.equal(hex(node.present()!.id), hex(one.secrets().key.id));
       for (const { secret } of await world.store.read()) assert.ok(!before.includes(hex(secret)));
     }),
+  );
+
+  it(
+    'a question is answered with the keys that another process has replaced since the last look at the database',
+    inWorld(async (world) => {
+      world.control('one');
+      await world.timers.advance(1_000);
+      const secret = Buffer.alloc(32, 9);
+      await world.store.replaceAll({ period: keyPeriodOf(START), secret });
+      // The answer alone: what the look pushes is lost.
+      world.broker.bend = (subject, data) => (subject === keysSubject('fra1') ? null : data);
+      const node = world.node('fra1');
+      await world.timers.advance(1_000);
+      assert.equal(hex(node.present()!.id), hex(feedKey(secret).id));
+    }, HOUR_MS),
   );
 
   it(

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { testRpc } from '../../../test/support/feed/bus/bus-source-world.ts';
 import { createFeedWorld, type FeedWorld, START } from '../../../test/support/feed/bus/feed-world.ts';
+import { LIMITS } from '../../base/limits.ts';
 import type { ChangeBody } from '../../protocol/change.ts';
 import type { BusError } from '../bus/bus.ts';
 import { readAnswer } from '../message/batch.ts';
@@ -48,6 +49,25 @@ describe('the questions that control answers', () => {
     await world.timers.advance(100);
     await answer;
     assert.deepEqual(order.filter((call) => call !== 'page').slice(-2), ['bounds', 'since']);
+    await world.close();
+  });
+
+  it('are for one change or for as many as a batch holds; other numbers are refused', async () => {
+    const world = await publishing(RECORD);
+    const node = endOf(world, 'fra1');
+    for (const [limit, told] of [
+      [0, 'failed'],
+      [1, 'answered'],
+      [LIMITS.feedBatchChanges, 'answered'],
+      [LIMITS.feedBatchChanges + 1, 'failed'],
+    ] as const) {
+      const answer = node.askPlain('since', 60_000, Buffer.concat([field.u64(0), field.u32(limit)])).then(
+        () => 'answered',
+        (error: BusError) => error.reason,
+      );
+      await world.timers.advance(1_000);
+      assert.equal(await answer, told, `${limit}`);
+    }
     await world.close();
   });
 

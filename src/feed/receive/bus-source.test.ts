@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { EPOCH, verifier } from '../../../test/support/feed/batch/messages.ts';
-import { busSourceWorld, testKeys, testSecrets } from '../../../test/support/feed/bus/bus-source-world.ts';
+import { EPOCH, header, revocations, verifier } from '../../../test/support/feed/batch/messages.ts';
+import {
+  busSourceWorld,
+  testKeys,
+  testRpc,
+  testSecrets,
+} from '../../../test/support/feed/bus/bus-source-world.ts';
 import { inState } from '../../../test/support/feed/bus/bus-suite.ts';
 import { createMemoryBroker } from '../../../test/support/feed/bus/memory-bus.ts';
 import { natsMissing, startNats } from '../../../test/support/feed/bus/nats-server.ts';
 import { natsWorld } from '../../../test/support/feed/bus/nats-world.ts';
 import { changeSourceSuite } from '../../../test/support/feed/source-suite.ts';
 import { BusError, SUBJECTS } from '../bus/bus.ts';
-import { writeHead } from '../message/batch.ts';
+import { packRows, writeBatch, writeHead } from '../message/batch.ts';
 import { openBusSource } from './bus-source.ts';
 
 it('asks nobody for changes of the log that was compared, once it has heard of another one', async () => {
@@ -38,6 +43,30 @@ it('asks nobody for changes of the log that was compared, once it has heard of a
   assert.deepEqual(await source.since(3, 10), []);
   assert.equal(asked, 0);
   assert.deepEqual(await source.bounds(), { epoch: other, oldest: 1, head: 5 });
+  source.close();
+});
+
+it('of two batches of one millisecond the later one tells where the log ends', async () => {
+  const broker = createMemoryBroker();
+  const [control, node] = [broker.connect('control'), broker.connect('node')];
+  const source = openBusSource({
+    bus: node,
+    rpc: testRpc(node, 'node', () => 1_000),
+    verifier,
+    keys: () => testKeys,
+    clock: () => 1_000,
+  });
+  const tell = async (subject: string, message: Uint8Array): Promise<void> => {
+    const heard = new Promise((resolve) => source.onChange(resolve));
+    control.publish(subject, message);
+    await heard;
+  };
+  await tell(SUBJECTS.head, writeHead({ epoch: EPOCH, oldest: 1, head: 1, at: 1_000 }, testSecrets));
+  for (const seq of [2, 3]) {
+    const [rows] = packRows(revocations(seq, seq));
+    await tell(SUBJECTS.live, writeBatch(header(), rows!, testSecrets));
+  }
+  assert.deepEqual(await source.bounds(), { epoch: EPOCH, oldest: 1, head: 3 });
   source.close();
 });
 

@@ -39,7 +39,8 @@ describe('backup', () => {
       await store.close();
       loadSecret(config.dataDir, null);
       const made = recordedFiles(systemFiles);
-      makeBackup(config, () => 0, join(base, 'backups', 'tonight'), made.files);
+      const { notes } = makeBackup(config, () => 0, join(base, 'backups', 'tonight'), made.files);
+      assert.deepEqual(notes, [], 'nothing is missing in it');
       const replaced = (name: string, folder: string): string[] => [
         `write ${name}.draft`,
         `sync ${name}.draft`,
@@ -70,6 +71,19 @@ describe('backup', () => {
         'remove restore-unfinished',
         'sync again/',
       ]);
+    } finally {
+      rmSync(base, { recursive: true });
+    }
+  });
+
+  it('says that a secret of the operator is not in it', async () => {
+    const base = mkdtempSync(join(tmpdir(), 'uqrp-backup-'));
+    try {
+      const config = { dataDir: join(base, 'data'), databaseUrl: null, secret: 'x'.repeat(32) };
+      const store = await openStore({ ...config, clock: () => 0 });
+      await store.close();
+      const { notes } = makeBackup(config, () => 0, join(base, 'backup'));
+      assert.deepEqual(notes, ['UQRP_SECRET is not in it: keep it with the backup, in a safe place.']);
     } finally {
       rmSync(base, { recursive: true });
     }

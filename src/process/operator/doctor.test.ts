@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { postgresDatabase, postgresMissing } from '../../../test/support/store/postgres.ts';
 import { makeSelfSigned } from '../../base/certificates.ts';
+import { loadConfig } from '../../ops/config/config.ts';
 import { loadSecret, secretFingerprint } from '../../ops/config/data-dir.ts';
 import { isOpenToAll } from '../../ops/config/feed-settings.ts';
 import { openStore } from '../../store/open.ts';
@@ -23,6 +26,7 @@ import {
   checkView,
   storeFinding,
 } from './checks.ts';
+import { checkServer } from './doctor.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 const MB = 1_048_576;
@@ -174,6 +178,28 @@ describe('the checks of doctor', () => {
     assert.equal((await checkStore({ ...config, role: 'edge' }, clock)).state, 'note');
     const gone = await checkStore({ ...config, databaseUrl: 'postgres://u@127.0.0.1:1/d' }, clock);
     assert.match(gone.text, /^UQRP_DATABASE_URL: .*ECONNREFUSED .*See that PostgreSQL runs/);
+  });
+
+  it('find a port of a server that does not run in use', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const config = loadConfig({
+      UQRP_DATA_DIR: '/nonexistent',
+      UQRP_HTTP_PORT: String(port),
+      UQRP_DNS_PORT: '0',
+      UQRP_DOT_PORT: '0',
+      UQRP_DOH_PORT: '0',
+    });
+    try {
+      const taken = await checkServer(config);
+      assert.equal(taken.state, 'wrong');
+      assert.match(taken.text, new RegExp(`^UQRP_HTTP_PORT ${port}/tcp is in use by `));
+    } finally {
+      other.close();
+      await once(other, 'close');
+    }
+    assert.equal((await checkServer(config)).state, 'note');
   });
 
   it('say of a lost or damaged SQLite file where it is, and what to do', async () => {

@@ -67,7 +67,7 @@ export async function examine(config: Config, clock: Clock): Promise<readonly Fi
 }
 
 /** The ports must be free, unless a server is running. */
-async function checkServer(config: Config): Promise<Finding> {
+export async function checkServer(config: Config): Promise<Finding> {
   if (systemFiles.facts(join(config.dataDir, 'serve.lock')) !== null) {
     const lock = lockDataDir(config.dataDir);
     if ('fault' in lock) return wrong('server', lock.fault);

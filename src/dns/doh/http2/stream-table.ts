@@ -353,14 +353,14 @@ export class ReplySender {
     this.#waiting.delete(stream);
   }
 
-  /** @returns whether octets wait for the socket */
+  /** @returns whether the writer is full, so that more may wait for it */
   pump(): boolean {
     for (const stream of this.#waiting) {
       if (this.#window <= 0) return false;
       if (this.#writer.queued >= OUTPUT_OCTETS) return true;
       this.#send(stream);
     }
-    return this.#writer.queued >= OUTPUT_OCTETS && this.#waiting.size > 0;
+    return this.#writer.queued >= OUTPUT_OCTETS;
   }
 
   /** @returns whether the whole reply was sent */
