@@ -1,22 +1,36 @@
 /**
  * How long an answer takes at 70 % of what one worker can answer, while 1,000 records a second are written over REST and a flood of names that
  * do not exist goes on: hot names over UDP with DO, on two cores that server and load generators share.
- * `node bench/latency.ts [rounds] [seconds]`
+ * `node bench/latency.ts [rounds] [seconds] [--first] [--pinned] [--peer knot|nsd]`
  *
  * The load comes from `dnsperf`; a second one asks 2,000 questions a second beside it and tells the time of each.
+ *
+ * With two cores most of a long answer is a wait for a processor, which a thread that answers does not have where it has a core of its own. So:
+ * `--first` lets that thread, and the `dnsperf` that tells times, run before all others (needs root); `--pinned` keeps that thread on the first core
+ * and all others on the second. Printed beside the times: how long it ran and waited in a second, and how much of the load was answered.
+ * A peer takes its turns in the same rounds, with the same share of what it can answer, without writes.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { parseArgs } from 'node:util';
 import { account } from '../test/support/server-process.ts';
 import { hotFile, uniqueFile } from './lib/dataset.ts';
-import { median, print, quantile, row } from './lib/figures.ts';
+import { median, print, quantile, row, spread } from './lib/figures.ts';
 import { dnsperf, prime } from './lib/load.ts';
 import { restLoads } from './lib/rest-loads.ts';
+import { busiestThread, keepOn, runFirst, threadsOf } from './lib/threads.ts';
 import { openWorld } from './lib/world.ts';
 
-const ROUNDS = Number(process.argv[2] ?? 5);
-const SECONDS = Number(process.argv[3] ?? 5);
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    first: { type: 'boolean', default: false },
+    pinned: { type: 'boolean', default: false },
+    peer: { type: 'string' },
+  },
+});
+const [ROUNDS, SECONDS] = [Number(positionals[0] ?? 5), Number(positionals[1] ?? 5)];
 const SHARE = 0.7;
 const PROBES = 2_000;
 const WRITES = 1_000;
@@ -27,44 +41,138 @@ const BARS = [
   [0.99, 1],
   [0.999, 5],
 ] as const;
+/** The times are told first of all. */
+const [ANSWERS, TELLS] = [10, 20];
+
+interface Case {
+  readonly name: string;
+  readonly load: boolean;
+  readonly writes: boolean;
+  readonly flood: boolean;
+}
+const CASES: readonly Case[] = [
+  { name: 'nothing else', load: false, writes: false, flood: false },
+  { name: 'load', load: true, writes: false, flood: false },
+  { name: 'load and flood', load: true, writes: false, flood: true },
+  { name: 'load and writes', load: true, writes: true, flood: false },
+  { name: 'load, writes, flood', load: true, writes: true, flood: true },
+];
+
+/** Of a case, by round: milliseconds at each bar, then milliseconds a second that the answering thread ran and waited, then the part of the load that was answered. */
+type Figures = readonly number[];
+
+interface Subject {
+  readonly name: string;
+  readonly port: number;
+  readonly pid: number;
+  /** The thread that answers. */
+  readonly thread: number;
+  readonly hot: string;
+  readonly write: (() => Promise<void>) | null;
+  readonly dir: string;
+  readonly rates: number[];
+  readonly figures: Map<string, Figures[]>;
+}
 
 const world = openWorld({ rounds: ROUNDS, seconds: SECONDS, against: null });
-const CASES = ['nothing else', 'load', 'load and writes', 'load, writes, flood'] as const;
-const times = new Map(CASES.map((name) => [name, BARS.map((): number[] => [])]));
-const asked: number[] = [];
+const subjects: Subject[] = [];
 try {
-  const { port, server } = (await world.ours())[0]!;
-  const customer = account(server, 'writer@example.net');
+  const ours = (await world.ours())[0]!;
+  const customer = account(ours.server, 'writer@example.net');
   await customer.call('POST', '/namespaces', { namespace: { name: 'writes' } });
-  const file = hotFile(server.dataDir);
-  prime(port, file, ['-D']);
+  const dir = ours.server.dataDir;
+  const [post] = restLoads({ seconds: SECONDS, bulks: 0, namespace: 'writes', rate: WRITES });
+  const hot = hotFile(dir);
+  const add = async (one: { name: string; port: number; pid: number }, write: Subject['write']) => {
+    const thread = await busiestThread(one.pid, () => prime(one.port, hot, ['-D']));
+    subjects.push({ ...one, thread, hot, write, dir, rates: [], figures: new Map() });
+  };
+  await add({ ...ours, pid: ours.pid! }, () => post!.run(customer, []).then(() => {}));
+  if (values.peer !== undefined) {
+    const peer = await (values.peer === 'nsd' ? world.nsd('signed') : world.knot('signed'));
+    await add({ ...peer, pid: peer.pid! }, null);
+  }
+  for (const subject of subjects) arrange(subject);
   for (let round = 0; round < ROUNDS; round++) {
-    const { answered, seconds } = dnsperf(port, file, ['-D', '-l', String(SECONDS)]);
-    const rate = Math.round((answered / seconds) * SHARE);
-    asked.push(rate);
-    for (const name of CASES) {
-      const others = [
-        ...(name === 'nothing else' ? [] : [load(port, file, rate)]),
-        ...(name.includes('writes') ? [write(customer)] : []),
-        ...(name.includes('flood') ? [load(port, uniqueFile(server.dataDir, FLOOD * SECONDS), FLOOD)] : []),
-      ];
-      const found = await probe(port, file);
-      await Promise.all(others);
-      for (const [at, [share]] of BARS.entries()) times.get(name)![at]!.push(quantile(found, share));
-    }
+    for (const subject of round % 2 === 0 ? subjects : subjects.toReversed()) await measure(subject);
   }
 } finally {
   await world.remove();
 }
-print(
-  `${ROUNDS} rounds of ${SECONDS} s; load: ${median(asked)} questions a second, ${SHARE * 100} % of the most; ms`,
-);
-print(row(['', ...BARS.map(([share]) => `p${share * 100}`)]));
-for (const [name, found] of times) print(row([name, ...found.map(median)]));
-print(row(['at most', ...BARS.map(([, most]) => (most === null ? '' : most))]));
+report();
 
-function program(port: number, file: string, args: readonly string[]) {
-  const all = [
+/** Gives the threads their places, where that was asked for. */
+function arrange({ pid, thread }: Subject): void {
+  if (values.pinned) {
+    for (const { id } of [...threadsOf(pid), ...threadsOf(process.pid)]) keepOn(1, id);
+    keepOn(0, thread);
+  }
+  if (values.first) runFirst(thread, ANSWERS);
+}
+
+async function measure(subject: Subject): Promise<void> {
+  const { port, hot, dir, write, figures } = subject;
+  const { answered, seconds } = dnsperf(port, hot, ['-D', '-l', String(SECONDS)]);
+  const rate = Math.round((answered / seconds) * SHARE);
+  subject.rates.push(rate);
+  for (const { name, ...has } of CASES) {
+    if (has.writes && write === null) continue;
+    const before = timesOfThread(subject);
+    const at = performance.now();
+    const loaded = has.load ? load(port, hot, rate) : null;
+    const others = [
+      ...(has.writes ? [write!()] : []),
+      ...(has.flood ? [load(port, uniqueFile(dir, FLOOD * SECONDS), FLOOD)] : []),
+    ];
+    const found = await probe(port, hot);
+    await Promise.all(others);
+    const part = loaded === null ? 1 : (await loaded) / (rate * SECONDS);
+    const passed = (performance.now() - at) / 1000;
+    const after = timesOfThread(subject);
+    const spent = [after.ran - before.ran, after.waited - before.waited];
+    const own = [...BARS.map(([share]) => quantile(found, share)), ...spent.map((s) => (s * 1000) / passed)];
+    figures.set(name, [...(figures.get(name) ?? []), [...own, part]]);
+  }
+}
+
+function timesOfThread({ pid, thread }: Subject) {
+  return threadsOf(pid).find(({ id }) => id === thread)!;
+}
+
+function report(): void {
+  const how = [values.first && 'first', values.pinned && 'pinned'].filter(Boolean).join(', ');
+  print(`${ROUNDS} rounds of ${SECONDS} s; ${how || 'all threads equal'}; ms`);
+  for (const { name, rates, figures } of subjects) {
+    print(`${name}: load ${median(rates)} questions a second, ${SHARE * 100} % of the most`);
+    print(
+      row(['', ...BARS.map(([share]) => `p${share * 100}`), 'ran, ms/s', 'waited, ms/s', 'load answered']),
+    );
+    for (const [what, rounds] of figures)
+      print(row([what, ...rounds[0]!.map((_, i) => median(rounds.map((r) => r[i]!)))]));
+  }
+  print(row(['at most', ...BARS.map(([, most]) => (most === null ? '' : most))]));
+  const [ours, peer] = subjects;
+  if (ours === undefined || peer === undefined) return;
+  print(`ratio to ${peer.name}, median of rounds (least to most)`);
+  for (const [what, rounds] of peer.figures) {
+    const ratios = BARS.map((_, i) =>
+      spread(rounds.map((r, at) => ours.figures.get(what)![at]![i]! / r[i]!)),
+    );
+    print(
+      row([what, ...ratios.map(({ middle, least, most }) => `${t(middle)} (${t(least)}-${t(most)})`)], 22),
+    );
+  }
+}
+
+function t(ratio: number): string {
+  return ratio.toFixed(2);
+}
+
+function program(port: number, file: string, args: readonly string[], before: readonly string[] = []) {
+  const [command, ...all] = [
+    ...(values.pinned ? ['taskset', '-c', '1'] : []),
+    ...before,
+    'dnsperf',
     '-s',
     '127.0.0.1',
     '-p',
@@ -78,23 +186,24 @@ function program(port: number, file: string, args: readonly string[]) {
     String(SECONDS),
     ...args,
   ];
-  return spawn('dnsperf', all, { stdio: ['ignore', 'pipe', 'ignore'] });
+  return spawn(command!, all, { stdio: ['ignore', 'pipe', 'ignore'] });
 }
 
-async function load(port: number, file: string, rate: number): Promise<void> {
+/** @returns how many were answered */
+async function load(port: number, file: string, rate: number): Promise<number> {
   const child = program(port, file, ['-c', '10', '-q', '1000', '-Q', String(rate)]);
-  child.stdout.resume();
-  await once(child, 'exit');
-}
-
-async function write(customer: ReturnType<typeof account>): Promise<void> {
-  const [post] = restLoads({ seconds: SECONDS, bulks: 0, namespace: 'writes', rate: WRITES });
-  await post!.run(customer, []);
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (part: string) => {
+    text += part;
+  });
+  await once(child, 'close');
+  return Number(/Queries completed:\s+(\d+)/.exec(text)?.[1]);
 }
 
 /** @returns milliseconds of each answer */
 async function probe(port: number, file: string): Promise<readonly number[]> {
-  const child = program(port, file, ['-v', '-c', '4', '-q', '1000', '-Q', String(PROBES)]);
+  const first = values.first ? ['chrt', '-f', String(TELLS)] : [];
+  const child = program(port, file, ['-v', '-c', '4', '-q', '1000', '-Q', String(PROBES)], first);
   const found: number[] = [];
   for await (const line of createInterface({ input: child.stdout })) {
     const seconds = /^> NOERROR .* ([\d.]+)$/.exec(line)?.[1];

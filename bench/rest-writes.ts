@@ -2,7 +2,7 @@
  * REST on the embedded store: POST, PATCH and GET of single records over 16 connections, and bulk writes of 500. Every acknowledged
  * write is synced to disk. The load generator and the server share two cores.
  * `node bench/rest-writes.ts [rounds] [seconds] [bulks] [--against DIR] [--floor]`. With another checkout (with its `node_modules`) each load of
- * a round runs on both servers, in turn; the order is reversed every round. `--floor` adds to POST what `node:http` and the parsing of
+ * a round runs on both servers, in turn; the order is reversed every round. `--floor` adds to POST and bulk what `node:http` and the parsing of
  * JSON cost alone, and these with the rows that the product writes (`lib/floor-server.ts`).
  */
 import { rmSync } from 'node:fs';
@@ -76,7 +76,7 @@ async function startFloor(name: string, ...what: string[]): Promise<Side> {
   return {
     name,
     pid: child.pid!,
-    takes: (load) => load.name === 'POST',
+    takes: ({ name }) => name === 'POST' || name === 'bulk',
     load: (load) => load.run(customer.at(`http://127.0.0.1:${port}/api/v1`), []),
     ...noFigures(),
     async remove() {

@@ -28,7 +28,8 @@ function threadSeconds(pid: number): number {
   return threads.reduce((sum, file) => sum + Number(readFileSync(file, 'utf8').split(' ')[0]) / 1e9, 0);
 }
 
-function family(pid: number): number[] {
+/** The process and all its children. */
+export function family(pid: number): number[] {
   const children = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map(Number)

@@ -1,6 +1,7 @@
 /**
- * What `POST /records` costs at least on Node and SQLite: a program that takes the body with `node:http`, parses it, writes the rows that the product
- * writes, in groups with one commit, and answers. It checks nothing: no token, no shape, no limit, no view, no change to tell.
+ * What `POST /records` and `POST /records/bulk` cost at least on Node and SQLite: a program that takes the body with `node:http`, parses it, writes the
+ * rows that the product writes, with its statements, in groups with one commit, and answers. It checks nothing: no token, no shape, no limit, no view,
+ * no change to tell.
  *
  *   node bench/lib/floor-server.ts DIR [http]     DIR: data of a server that has stopped; `http`: without any row
  *
@@ -8,11 +9,16 @@
  */
 import { createServer, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { timeOrderedUuids } from '../../src/base/ids.ts';
 
+interface Given {
+  readonly key: string;
+  readonly data: string;
+}
+
 interface Waiting {
-  readonly record: { readonly key: string; readonly data: string };
+  readonly record: Given;
   readonly response: ServerResponse;
 }
 
@@ -44,6 +50,9 @@ const insertChange = database.prepare(
   `insert into change_log (seq, at, owner, cause, type, namespace, key, body, data)
    values (?, ?, ?, 'write', 'record.upserted', 'bench', ?, ?, ?)`,
 );
+const takeSeqs = database.prepare('update feed_head set seq = seq + ? where id = 1 returning seq');
+/** Changes of a block of the log are 16. */
+const BLOCK_BITS = 4;
 const insertBlock = database.prepare(
   'insert into feed_blocks (owner, block) values (?, ?) on conflict do nothing',
 );
@@ -52,6 +61,23 @@ const insertAudit = database.prepare(
    object_name, namespace, count, tag_before, tag_after, seq)
    values (?, ?, ?, ?, 'session', ?, 'test@example.net', 'record.created', 'done', 'record', ?, ?, 'bench', null, null, 1, ?)`,
 );
+
+/** Rows of one statement; 500 are a whole number of them. The product has 64. */
+const ROWS = 50;
+const severalRecords = inserts(
+  'records (id, namespace_id, key, resource, version, data, content_type, ttl_seconds, created_at, updated_at, revision)',
+  11,
+);
+const severalChanges = inserts('change_log (seq, at, owner, cause, type, namespace, key, body, data)', 9);
+
+/** Inserts rows of so many values, `ROWS` by a statement. */
+function inserts(into: string, values: number) {
+  const row = `(${new Array(values).fill('?').join(', ')})`;
+  const many = database.prepare(`insert into ${into} values ${new Array(ROWS).fill(row).join(', ')}`);
+  return (rows: readonly (readonly SQLInputValue[])[]): void => {
+    for (let at = 0; at < rows.length; at += ROWS) many.run(...rows.slice(at, at + ROWS).flat());
+  };
+}
 
 const newId = timeOrderedUuids(Date.now);
 let waiting: Waiting[] = [];
@@ -65,9 +91,52 @@ function write({ record: { key, data } }: Waiting): object {
   insertRecord.all(id, namespace, key, key.split('.')[0]!, 'v1', value, 'text/plain', now, now);
   const { seq } = nextSeq.get() as { seq: number };
   insertChange.run(seq, now, owner, key, `{"id":"${id}","v":"v1","type":"text/plain"}`, value);
-  insertBlock.run(owner, seq >> 10);
+  insertBlock.run(owner, seq >> BLOCK_BITS);
   insertAudit.run(owner, now, newId(), id, owner, id, key, seq);
   return answerOf(id, key, data, now);
+}
+
+/** One unit: all records, all changes, one row of the audit log. @returns the answer */
+function writeBulk(records: readonly Given[]): object {
+  const now = Date.now();
+  const made = records.map(({ key, data }) => ({ id: newId(), key, value: Buffer.from(data, 'base64') }));
+  begin!.run();
+  countOfCustomer.all(owner);
+  countOfNamespace.all(namespace);
+  severalRecords(
+    made.map(({ id, key, value }) => [
+      id,
+      namespace,
+      key,
+      key.split('.')[0]!,
+      'v1',
+      value,
+      'text/plain',
+      300,
+      now,
+      now,
+      1,
+    ]),
+  );
+  const { seq: last } = takeSeqs.get(made.length) as { seq: number };
+  const first = last - made.length + 1;
+  severalChanges(
+    made.map(({ id, key, value }, i) => [
+      first + i,
+      now,
+      owner,
+      'direct',
+      'record.upserted',
+      'bench',
+      key,
+      `{"id":"${id}","v":"v1","type":"text/plain"}`,
+      value,
+    ]),
+  );
+  for (let block = first >> BLOCK_BITS; block <= last >> BLOCK_BITS; block++) insertBlock.run(owner, block);
+  insertAudit.run(owner, now, newId(), made[0]!.id, owner, made[0]!.id, made[0]!.key, last);
+  commit!.run();
+  return { records: made.map(({ id, key }) => ({ id, key })), deleted: [] };
 }
 
 function answerOf(id: string, key: string, data: string, at: number): object {
@@ -108,7 +177,15 @@ const server = createServer((request, response) => {
   const parts: Buffer[] = [];
   request.on('data', (part: Buffer) => parts.push(part));
   request.on('end', () => {
-    const { record } = JSON.parse(Buffer.concat(parts).toString()) as Pick<Waiting, 'record'>;
+    const body = JSON.parse(Buffer.concat(parts).toString()) as { record: Given } | { records: Given[] };
+    if ('records' in body) {
+      const bare = (): object => ({
+        records: body.records.map(({ key }) => ({ id: owner, key })),
+        deleted: [],
+      });
+      return send(response, what === 'http' ? bare() : writeBulk(body.records));
+    }
+    const { record } = body;
     if (what === 'http') return send(response, answerOf(owner, record.key, record.data, Date.now()));
     waiting.push({ record, response });
     if (waiting.length === 1) setImmediate(writeAll);

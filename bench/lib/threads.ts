@@ -1,0 +1,38 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { family } from './cpu.ts';
+
+/** What the scheduler has counted of a thread, seconds: on a processor, and ready to run while others had the processors. */
+export interface ThreadTimes {
+  readonly id: number;
+  readonly ran: number;
+  readonly waited: number;
+}
+
+/** All threads of a process and its children. */
+export function threadsOf(pid: number): ThreadTimes[] {
+  return family(pid).flatMap((one) => readdirSync(`/proc/${one}/task`).map((id) => timesOf(one, Number(id))));
+}
+
+function timesOf(pid: number, id: number): ThreadTimes {
+  const [ran, waited] = readFileSync(`/proc/${pid}/task/${id}/schedstat`, 'utf8').split(' ').map(Number);
+  return { id, ran: ran! / 1e9, waited: waited! / 1e9 };
+}
+
+/** The thread that ran most while `work` did: of a server under load the one that answers. */
+export async function busiestThread(pid: number, work: () => unknown): Promise<number> {
+  const before = new Map(threadsOf(pid).map(({ id, ran }) => [id, ran]));
+  await work();
+  const grown = threadsOf(pid).map(({ id, ran }) => ({ id, ran: ran - (before.get(id) ?? 0) }));
+  return grown.reduce((most, one) => (one.ran > most.ran ? one : most)).id;
+}
+
+/** Runs a thread before every ordinary one (SCHED_FIFO; needs root). @param priority 1 to 99 */
+export function runFirst(thread: number, priority: number): void {
+  execFileSync('chrt', ['-f', '-p', String(priority), String(thread)]);
+}
+
+/** Keeps a thread on one processor. */
+export function keepOn(core: number, thread: number): void {
+  execFileSync('taskset', ['-c', '-p', String(core), String(thread)], { stdio: 'ignore' });
+}
