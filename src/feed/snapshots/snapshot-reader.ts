@@ -235,20 +235,24 @@ export function snapshotSource(options: SnapshotSourceOptions): ViewSource {
     }
   }
 
+  /** Asks for the manifests before each download: while a long one ran, control may have made newer snapshots and deleted its parts. */
   async function fromFile(signal?: AbortSignal): Promise<SnapshotFile | null> {
     const now = clock();
     if (givenAt !== null && Math.abs(now - givenAt) < BETWEEN_MS) return null;
-    const bounds = await source.bounds();
-    for (const { manifest } of await find()) {
-      if (refused.has(idText(manifest.id))) continue;
+    const tried = new Set(refused);
+    for (;;) {
+      const bounds = await source.bounds();
+      const next = (await find()).find(({ manifest }) => !tried.has(idText(manifest.id)));
+      if (next === undefined) return null;
+      const { manifest } = next;
+      tried.add(idText(manifest.id));
       const reason = unfit(manifest, bounds);
       if (reason !== null) onRefused?.(reason);
       const file = reason === null ? await download(manifest, signal) : null;
       if (file === null) continue;
-      givenAt = now;
+      givenAt = clock();
       return file;
     }
-    return null;
   }
 
   return { ...source, openSnapshot: async (signal) => (await fromFile(signal)) ?? source.openSnapshot() };

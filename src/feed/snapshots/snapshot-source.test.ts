@@ -80,6 +80,38 @@ describe('a source with snapshots at the broker', () => {
     assert.ok(rig.source.calls.page > 0);
   });
 
+  it('whose parts are deleted while a node downloads them slowly begins with the newest one, and gives no part of the first', async () => {
+    const first = await put();
+    const { reader } = world;
+    const begun: number[] = [];
+    source = snapshotSource({
+      source: rig.source,
+      reader: {
+        ...reader,
+        async download(manifest, signal) {
+          begun.push(manifest.seq);
+          if (manifest.seq === first.seq) {
+            for (const key of ['b.ns.v1', 'c.ns.v1']) {
+              rig.source.write(upserted(key));
+              await put();
+            }
+          }
+          return reader.download(manifest, signal);
+        },
+      },
+      format: FORMAT,
+      clock: () => rig.now,
+      onRefused: (reason) => world.refused.push(reason),
+      onDownloaded: ({ seq }) => downloaded.push(seq),
+    });
+    await rig.start({ source }).ready;
+    rig.assertSame();
+    assert.deepEqual(
+      [begun, downloaded, world.refused, rig.source.calls.page],
+      [[2, 4], [4], ['missing'], 0],
+    );
+  });
+
   for (const [reason, more] of [
     ['epoch', { epoch: 'another' }],
     ['unfit', { format: { ...FORMAT, layout: 'layout-2' } }],
