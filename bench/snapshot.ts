@@ -204,11 +204,15 @@ async function measureNode(dir: string): Promise<void> {
     clock,
     onFailing: (fault, _, error) => print(`node: ${fault} ${String(error)}`),
   });
+  const spent = process.cpuUsage();
   await timed(
     'a new node is level',
     () => follower.ready,
-    () =>
-      `after a download of ${(downloadedMs / 1_000).toFixed(2)} s; ${RECORDS + CHANGES === view.cursor()}`,
+    () => {
+      const { user, system } = process.cpuUsage(spent);
+      // On a busy machine the rest is waiting for a processor.
+      return `after a download of ${(downloadedMs / 1_000).toFixed(2)} s, ${((user + system) / 1e6).toFixed(2)} s of a processor; ${RECORDS + CHANGES === view.cursor()}`;
+    },
   );
   await follower.stop();
   source.close();
