@@ -19,6 +19,8 @@ export interface Member {
   start(): Promise<void>;
   /** SIGKILL. */
   kill(): Promise<void>;
+  /** SIGSTOP, or SIGCONT. */
+  hold(isHeld: boolean): void;
   stop(): Promise<void>;
 }
 
@@ -143,6 +145,7 @@ async function member(
       child.kill('SIGKILL');
       await gone;
     },
+    hold: (isHeld) => void running?.child.kill(isHeld ? 'SIGSTOP' : 'SIGCONT'),
     async stop() {
       await running?.stop();
       running = null;

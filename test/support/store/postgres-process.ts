@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   appendFileSync,
@@ -48,12 +48,9 @@ export interface PostgresPair {
 
 /** A primary and a standby that follows it asynchronously. */
 export async function startPostgresPair(): Promise<PostgresPair> {
-  const [first, second] = [makePostgresFiles(), makePostgresFiles()];
-  // Before either has run: both are then the same database.
+  const first = makePostgresFiles();
+  const second = makePostgresFiles(first);
   const data = join(second.dir, 'data');
-  rmSync(data, { recursive: true });
-  const copied = spawnSync('cp', ['-a', join(first.dir, 'data'), data], { encoding: 'utf8' });
-  if (copied.status !== 0) throw new Error(`the files of the standby: ${copied.stderr}`);
   writeFileSync(join(data, 'standby.signal'), '');
   const primary = await startPostgres(first);
   appendFileSync(join(data, 'postgresql.auto.conf'), `primary_conninfo = 'host=${first.dir} user=uqrp'\n`);

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import {
+  chmodSync,
   chownSync,
   closeSync,
   cpSync,
@@ -92,29 +93,21 @@ export interface PostgresFiles {
   readonly url: (database: string) => string;
 }
 
-export function makePostgresFiles(): PostgresFiles {
+/** @param of the database of another server that has not run yet; else a new one is made */
+export function makePostgresFiles(of: PostgresFiles | null = null): PostgresFiles {
   const native = binaries();
   if (native === null) throw new Error(postgresMissing() ?? '');
   const dir = mkdtempSync(join(tmpdir(), 'uqrp-pg-'));
   const identity = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
   copyBinaries(native, dir);
-  mkdirSync(join(dir, 'data'), { mode: 0o700 });
+  const data = join(dir, 'data');
+  if (of !== null) cpSync(join(of.dir, 'data'), data, { recursive: true });
+  mkdirSync(data, { recursive: true });
+  // PostgreSQL starts with no other.
+  chmodSync(data, 0o700);
   if (identity.uid !== undefined) chownAll(dir, identity.uid);
   const bin = (name: string): string => join(dir, 'native', 'bin', name);
-  const options = [
-    '-D',
-    join(dir, 'data'),
-    '-U',
-    'uqrp',
-    '-A',
-    'trust',
-    '-E',
-    'UTF8',
-    '--no-locale',
-    '--no-sync',
-  ];
-  const made = spawnSync(bin('initdb'), options, { ...identity, cwd: dir, encoding: 'utf8' });
-  if (made.status !== 0) throw new Error(`initdb failed: ${made.error?.message ?? made.stderr}`);
+  if (of === null) initialize(bin('initdb'), dir, identity);
   return {
     dir,
     identity,
@@ -133,6 +126,23 @@ export function makePostgresFiles(): PostgresFiles {
     log: join(dir, 'log'),
     url: (database) => `postgres://uqrp@localhost/${database}?host=${encodeURIComponent(dir)}`,
   };
+}
+
+function initialize(program: string, dir: string, identity: PostgresFiles['identity']): void {
+  const options = [
+    '-D',
+    join(dir, 'data'),
+    '-U',
+    'uqrp',
+    '-A',
+    'trust',
+    '-E',
+    'UTF8',
+    '--no-locale',
+    '--no-sync',
+  ];
+  const made = spawnSync(program, options, { ...identity, cwd: dir, encoding: 'utf8' });
+  if (made.status !== 0) throw new Error(`initdb failed: ${made.error?.message ?? made.stderr}`);
 }
 
 async function start(): Promise<Server> {
