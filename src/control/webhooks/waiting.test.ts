@@ -63,8 +63,8 @@ apiScenarios('webhooks, what waits', {
     for (const webhook of [{ enabled: false }, { name: 'x' }]) {
       assert.equal((await customer.patch(`/webhooks/${id}`, { webhook })).json.failure_count, 20);
     }
-    // Enqueued while the webhook was being disabled.
-    await addDeliveries(store, id, 1, () => ({}));
+    // Enqueued while the webhook was being disabled: more than a batch.
+    await addDeliveries(store, id, 501, () => ({}));
     await setWebhook(store, id, { next_due_at: at });
     const on = await customer.patch(`/webhooks/${id}`, { webhook: { enabled: true } });
     assert.deepEqual([on.json.enabled, on.json.failure_count], [true, 0]);
