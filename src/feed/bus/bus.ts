@@ -144,3 +144,17 @@ export function keysSubject(node: string): string {
 export function pageSubject(id: string): string {
   return `${SUBJECTS.page}.${id}`;
 }
+
+const ATTEMPTS = 3;
+
+/** Makes a call again whose answer did not come in time, three times in all. For calls that do no harm twice. */
+export async function untilAnswered<T>(call: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await call();
+    } catch (error) {
+      const isLost = error instanceof BusError && error.reason === 'timeout';
+      if (!isLost || attempt === ATTEMPTS) throw error;
+    }
+  }
+}

@@ -1,7 +1,7 @@
 /** Asks control about its log. Every answer is checked, and proves that control was reached now. */
 import { LIMITS } from '../../base/limits.ts';
 import type { Change, ChangeBody } from '../../protocol/change.ts';
-import { BusError } from '../bus/bus.ts';
+import { untilAnswered } from '../bus/bus.ts';
 import { type AnsweredRows, type FeedHead, readAnswer, readRows } from '../message/batch.ts';
 import { field } from '../message/fields.ts';
 import type { FeedKeyRing } from '../message/keys.ts';
@@ -31,8 +31,6 @@ interface ControlClient {
 }
 
 const ANSWER_MS = 2_000;
-/** A page that is lost on the way is asked for again. */
-const PAGE_ATTEMPTS = 3;
 
 export function createControlClient({ rpc, keys, onAnswer, onRefused }: ControlClientOptions): ControlClient {
   async function counted<T>(run: () => Promise<T>): Promise<T> {
@@ -51,24 +49,13 @@ export function createControlClient({ rpc, keys, onAnswer, onRefused }: ControlC
     return { head, rows, question };
   }
 
-  async function askPage(snapshot: Uint8Array, from: number) {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await ask('page', field.u64(from), snapshot);
-      } catch (error) {
-        const isLost = error instanceof BusError && error.reason === 'timeout';
-        if (!isLost || attempt === PAGE_ATTEMPTS) throw error;
-      }
-    }
-  }
-
   /** Null when the snapshot has no rows. */
   async function page(
     snapshot: Uint8Array,
     opened: FeedHead,
     from: number,
   ): Promise<{ readonly rows: AnsweredRows; readonly bodies: readonly ChangeBody[] } | null> {
-    const { head, rows } = await askPage(snapshot, from);
+    const { head, rows } = await untilAnswered(() => ask('page', field.u64(from), snapshot));
     const isOfIt = head.epoch === opened.epoch && head.head === opened.head;
     if (isOfIt && rows === null && from === 1) return null;
     if (!isOfIt || rows?.from !== from) throw new FeedRefusedError('chain');

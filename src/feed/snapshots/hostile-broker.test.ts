@@ -11,7 +11,7 @@ import {
   snapshotWorld,
 } from '../../../test/support/feed/snapshots/snapshot-world.ts';
 import { LIMITS } from '../../base/limits.ts';
-import type { Bus } from '../bus/bus.ts';
+import { type Bus, BusError } from '../bus/bus.ts';
 import {
   manifestName,
   openManifest,
@@ -21,6 +21,7 @@ import {
   writeManifest,
   writePart,
 } from './manifest.ts';
+import { createSnapshotWriter } from './snapshot-maker.ts';
 
 const PART = LIMITS.feedSnapshotPart;
 
@@ -143,6 +144,31 @@ describe('snapshots of a broker that nobody trusts', () => {
       assert.equal(open(limit).octets, limit);
       assert.throws(() => open(limit + 1), { reason: 'size' });
     }
+  });
+
+  it('are put whole by a broker that is late with some parts, and not by one that is late three times with one', async () => {
+    const late = new Map<string, number>();
+    let times = 2;
+    const slow = createSnapshotWriter({
+      bus: {
+        ...bus,
+        async putChunk(name, data) {
+          late.set(name, (late.get(name) ?? 0) + 1);
+          // It was stored all the same, as far as anybody knows.
+          await bus.putChunk(name, data);
+          if (late.get(name)! <= times && !name.includes('manifest')) throw new BusError('timeout');
+        },
+      },
+      secrets: () => ({ key: world.key, signer: secrets.signer, random: (octets) => randomBytes(octets) }),
+      verifier,
+      clock: () => world.now,
+    });
+    const content = randomBytes(3 * PART);
+    const made = { kind: 'view', epoch: EPOCH, seq: 1, format: FORMAT } as const;
+    const manifest = await slow.put({ ...made, content: inPieces(content) });
+    assert.deepEqual(world.files.whole.get(await world.reader.download(manifest)), content);
+    times = 3;
+    await assert.rejects(slow.put({ ...made, content: inPieces(content) }), { reason: 'timeout' });
   });
 
   it('removes a draft when the disk is full', async () => {

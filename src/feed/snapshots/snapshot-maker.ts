@@ -5,7 +5,7 @@ import { createWaker, loop } from '../../base/lifecycle/loop.ts';
 import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Clock } from '../../base/time.ts';
-import type { Bus } from '../bus/bus.ts';
+import { type Bus, untilAnswered } from '../bus/bus.ts';
 import type { BatchSecrets } from '../message/batch.ts';
 import type { FeedVerifier } from '../message/keys.ts';
 import {
@@ -206,7 +206,8 @@ export function createSnapshotWriter(options: SnapshotWriterOptions): SnapshotWr
       if (sums.octets > octetsMax(snapshot.kind)) throw new RangeError('a snapshot is larger than its limit');
       const message = writePart(plain, { id, index }, key, random);
       sums.partOctets += message.length;
-      await bus.putChunk(partName({ kind: snapshot.kind, id }, index), message);
+      // Of thousands of parts one may be late on a busy broker; it takes the place of itself.
+      await untilAnswered(() => bus.putChunk(partName({ kind: snapshot.kind, id }, index), message));
     });
     return { ...sums, sha256: hash.digest() };
   }

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { LIMITS } from '../../base/limits.ts';
 import type { Clock } from '../../base/time.ts';
-import { type Bus, BusError } from '../bus/bus.ts';
+import { type Bus, BusError, untilAnswered } from '../bus/bus.ts';
 import type { FeedKeyRing, FeedVerifier } from '../message/keys.ts';
 import type { ChangeSource, LogBounds, SnapshotFile, ViewSource } from '../ports/change-source.ts';
 import { type FeedRefusal, FeedRefusedError } from '../ports/refusal.ts';
@@ -62,8 +62,6 @@ export interface SnapshotReader {
 
 /** Parts that are asked for at once: some megabytes of memory. */
 const AHEAD = 4;
-/** Of one part, when the broker does not answer. */
-const ATTEMPTS = 3;
 
 export function createSnapshotReader(options: SnapshotReaderOptions): SnapshotReader {
   const { bus, verifier, keys, files, onRefused } = options;
@@ -81,16 +79,9 @@ export function createSnapshotReader(options: SnapshotReaderOptions): SnapshotRe
   }
 
   async function part(manifest: SnapshotManifest, index: number): Promise<Uint8Array> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        const message = await bus.getChunk(partName(manifest, index));
-        if (message === null) throw new FeedRefusedError('missing');
-        return message;
-      } catch (error) {
-        const isLost = error instanceof BusError && error.reason === 'timeout';
-        if (!isLost || attempt === ATTEMPTS) throw error;
-      }
-    }
+    const message = await untilAnswered(() => bus.getChunk(partName(manifest, index)));
+    if (message === null) throw new FeedRefusedError('missing');
+    return message;
   }
 
   /** In order; the next ones are under way meanwhile. */
