@@ -102,6 +102,41 @@ describe('the publisher', () => {
     },
   );
 
+  scenario(
+    'gives a heartbeat the time of its bounds: a batch that was sent since is newer',
+    async (world) => {
+      const heads: { head: number; at: number; last: number; sentAt: number }[] = [];
+      let last = { to: 0, at: 0 };
+      const listener = world.broker.connect('listener');
+      listener.subscribe(SUBJECTS.live, (message) => {
+        last = openBatch(message, verifier);
+      });
+      listener.subscribe(SUBJECTS.head, (message) => {
+        const { head, at } = openHeartbeat(message, verifier, {
+          last: 0,
+          now: START + world.timers.now + looks,
+        });
+        heads.push({ head, at, last: last.to, sentAt: last.at });
+      });
+      let isBetween = false;
+      let looks = 0;
+      world.origin.announcing = false;
+      // Committed behind the bounds.
+      world.origin.before = (call) => {
+        if (call === 'since' && isBetween) world.origin.write(NAMESPACE);
+        isBetween = call === 'bounds';
+      };
+      // To encrypt and to sign takes time: no two looks at the clock are alike.
+      Object.defineProperty(world, 'controlClockError', { get: () => looks++ });
+      world.publish('a');
+      await world.timers.advance(5_000);
+      const behind = heads.filter(({ head, last: to }) => to > head);
+      assert.ok(behind.length > 2, `${behind.length}`);
+      // Else a node that has the batch takes the log for one that was set back, and builds its view again.
+      for (const { at, sentAt } of behind) assert.ok(sentAt >= at, `${sentAt} is before ${at}`);
+    },
+  );
+
   scenario('names no predecessor behind a part of the log that was pruned (F13)', async (world) => {
     const previous: string[] = [];
     world.broker.connect('listener').subscribe(SUBJECTS.live, (message) => {

@@ -207,6 +207,8 @@ async function tail(work: Work): Promise<void> {
     if (early > 0 && early <= GATHER_MS && !isDue()) return early;
     // Read first: when the heartbeat is sent, everything that it tells of was sent live.
     const bounds = isDue() ? await source.bounds() : null;
+    // Of the bounds, and not of the message: a batch that is sent in between is newer, and its changes are not taken for a log that was set back.
+    const readAt = clock();
     if (bounds !== null && bounds.epoch !== work.epoch) {
       work.stepBack();
       return 0;
@@ -214,7 +216,7 @@ async function tail(work: Work): Promise<void> {
     await send();
     if (bounds !== null && !signal.aborted) {
       heartbeatAt = clock();
-      bus.publish(SUBJECTS.head, writeHead({ ...bounds, at: heartbeatAt }, work.secrets()));
+      bus.publish(SUBJECTS.head, writeHead({ ...bounds, at: readAt }, work.secrets()));
     }
     return Math.max(0, Math.min(pollMs, heartbeatAt + heartbeatMs - clock()));
   }
