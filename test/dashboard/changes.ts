@@ -1,9 +1,19 @@
 /** Changes by others: marks on records in view, the tab Changes, quiet announcements. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import type { Page, Route } from 'playwright-core';
 import { eventually } from '../e2e/client.ts';
 import { browserTest, recordRow as row } from '../support/browser/dashboard.ts';
 import { type Account, account } from '../support/server-process.ts';
+
+/** @returns how many answers there were since, also those that came while the page was loading */
+function counted(page: Page, address: RegExp): () => number {
+  let count = 0;
+  page.on('response', (response) => {
+    if (address.test(response.url())) count += 1;
+  });
+  return () => count;
+}
 
 browserTest('changes', (get) => {
   let ada: Account;
@@ -24,10 +34,10 @@ browserTest('changes', (get) => {
     for (const name of ['acme', 'beta']) await ada.call('POST', '/namespaces', { namespace: { name } });
     for (const key of ['a.acme.v1', 'b.acme.v1', 'c.acme.v1']) await put(key, 'one');
     await signIn();
-    const followed = page.waitForResponse(/\/changes\/stream/);
+    const streams = counted(page, /\/changes\/stream/);
     await page.goto(`${origin}/namespaces/acme`);
     await row(page, 'a.acme.v1').waitFor();
-    await followed;
+    await eventually(async () => streams() > 0);
     await put('a.acme.v1', 'longer than one');
     await row(page, 'a.acme.v1').getByText('changed', { exact: true }).waitFor();
     await row(page, 'a.acme.v1').getByText('text · 15 bytes').waitFor();
@@ -133,18 +143,15 @@ browserTest('changes', (get) => {
     const { page, origin } = get();
     const { next } = (await ada.call('GET', '/changes')).body as { next: string };
     const reset = `event: reset\nid: ${next}\ndata: {"reason":"too_old","cursor":"${next}"}\n\n`;
-    await page.route(
-      /\/changes\/stream/,
-      (route) => route.fulfill({ contentType: 'text/event-stream', body: reset }),
-      { times: 1 },
-    );
-    let reads = 0;
-    page.on('response', (response) => {
-      if (/\/records\?/.test(response.url())) reads += 1;
-    });
+    const reads = counted(page, /\/records\?/);
+    // After the list: a screen that is loaded later than this reads its list once, after the reset.
+    const answer = async (route: Route): Promise<void> => {
+      await eventually(async () => reads() > 0);
+      await route.fulfill({ contentType: 'text/event-stream', body: reset });
+    };
+    await page.route(/\/changes\/stream/, answer, { times: 1 });
     await page.goto(`${origin}/namespaces/acme`);
-    // Counted from the start: the first one may be there before the page is loaded.
-    await eventually(async () => reads >= 2);
+    await eventually(async () => reads() > 1);
     await page.getByRole('tab', { name: 'Changes' }).click();
     await page.getByText('Older changes were left out here.').waitFor();
   });
