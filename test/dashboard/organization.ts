@@ -128,6 +128,5 @@ async function otherBrowser({ context }: Dashboard): Promise<Page> {
   const browser = context.browser();
   assert.ok(browser !== null);
   const other = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: 'en-GB' });
-  other.setDefaultTimeout(15_000);
   return await other.newPage();
 }

@@ -25,7 +25,7 @@ export interface KeyboardUser {
 }
 
 const MOST_TABS = 60;
-const WAIT_MS = 15_000;
+const WAIT_MS = 30_000;
 
 function matches({ role, name }: Spoken, wantedRole: string, wanted: string | RegExp): boolean {
   return role === wantedRole && (typeof wanted === 'string' ? name === wanted : wanted.test(name));

@@ -18,8 +18,6 @@ const IN_DARK = new Set(['landing', 'overview']);
 const SCREENS = fileURLToPath(new URL('../../../docs/screens/', import.meta.url));
 const VIEWPORT = { width: 1280, height: 800 };
 const EMAIL = 'ada@example.net';
-/** Milliseconds that a step of a flow waits for what it expects. Busy machines need several seconds. */
-const STEP_MS = 15_000;
 
 export interface Dashboard {
   readonly server: Uqrp;
@@ -51,7 +49,6 @@ export async function openDashboard(env: NodeJS.ProcessEnv = {}): Promise<Dashbo
   const browser = await launchChromium();
   const origin = `http://localhost:${server.ports.http}`;
   const context = await browser.newContext({ viewport: VIEWPORT, colorScheme: 'light', locale: 'en-GB' });
-  context.setDefaultTimeout(STEP_MS);
   const watch = await watchContext(context, origin);
   const slowed = slowPages(context);
   const page = await context.newPage();

@@ -1,5 +1,7 @@
 import type { BrowserContext, Page } from 'playwright-core';
 
+/** Milliseconds that a step of a flow waits for what it expects, as Playwright has it. With 17 jobs a core a page took more than 15 s to load. */
+const STEP_MS = 30_000;
 /** Milliseconds by which an answer comes later, at least and at most. */
 const [LEAST_MS, MOST_MS] = [50, 300];
 
@@ -23,6 +25,7 @@ function randomFrom(seed: number): () => number {
  */
 export function slowPages(context: BrowserContext): (page: Page) => Promise<void> {
   if (SLOWER <= 1) return async () => {};
+  context.setDefaultTimeout(STEP_MS * SLOWER);
   const random = randomFrom(Number(process.env.DASHBOARD_SEED ?? 1));
   const slow = async (page: Page): Promise<void> => {
     const session = await context.newCDPSession(page);
