@@ -1,18 +1,18 @@
 /**
  * How long an answer takes at 70 % of what one worker can answer, while 1,000 records a second are written over REST and a flood of names that
  * do not exist goes on: hot names over UDP with DO, on two cores that server and load generators share.
- * `node bench/latency.ts [rounds] [seconds] [--first] [--pinned] [--peer knot|nsd]`
+ * `node bench/latency.ts [rounds] [seconds] [--first] [--pinned] [--peer knot|nsd] [--against DIR]`
  *
  * The load comes from `dnsperf`; a second one asks 2,000 questions a second beside it and tells the time of each.
  *
  * With two cores most of a long answer is a wait for a processor, which a thread that answers does not have where it has a core of its own. So:
- * `--first` lets that thread, and the `dnsperf` that tells times, run before all others (needs root); `--pinned` keeps that thread on the first core
- * and all others on the second. Printed beside the times: how long it ran and waited in a second, and how much of the load was answered.
+ * `--first` lets that thread and both `dnsperf` run before all others (SCHED_FIFO, needs root): they wait for no other work of the machine;
+ * `--pinned` keeps that thread on the first core and all others on the second. Printed beside the times: how long it ran and waited in a second, and how much of the load was answered.
  * A peer takes its turns in the same rounds, with the same share of what it can answer, without writes.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createInterface } from 'node:readline';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { account } from '../test/support/server-process.ts';
 import { hotFile, uniqueFile } from './lib/dataset.ts';
@@ -28,6 +28,7 @@ const { values, positionals } = parseArgs({
     first: { type: 'boolean', default: false },
     pinned: { type: 'boolean', default: false },
     peer: { type: 'string' },
+    against: { type: 'string' },
   },
 });
 const [ROUNDS, SECONDS] = [Number(positionals[0] ?? 5), Number(positionals[1] ?? 5)];
@@ -41,8 +42,9 @@ const BARS = [
   [0.99, 1],
   [0.999, 5],
 ] as const;
-/** The times are told first of all. */
-const [ANSWERS, TELLS] = [10, 20];
+let runs = 0;
+/** Priorities: the times are told first of all, and the load comes last. */
+const [ASKS, ANSWERS, TELLS] = [1, 10, 20];
 
 interface Case {
   readonly name: string;
@@ -74,23 +76,30 @@ interface Subject {
   readonly figures: Map<string, Figures[]>;
 }
 
-const world = openWorld({ rounds: ROUNDS, seconds: SECONDS, against: null });
+const world = openWorld({ rounds: ROUNDS, seconds: SECONDS, against: values.against ?? null });
 const subjects: Subject[] = [];
 try {
-  const ours = (await world.ours())[0]!;
-  const customer = account(ours.server, 'writer@example.net');
-  await customer.call('POST', '/namespaces', { namespace: { name: 'writes' } });
-  const dir = ours.server.dataDir;
-  const [post] = restLoads({ seconds: SECONDS, bulks: 0, namespace: 'writes', rate: WRITES });
-  const hot = hotFile(dir);
-  const add = async (one: { name: string; port: number; pid: number }, write: Subject['write']) => {
+  const add = async (
+    one: { name: string; port: number; pid: number },
+    dir: string,
+    write: Subject['write'],
+  ) => {
+    const hot = hotFile(dir);
     const thread = await busiestThread(one.pid, () => prime(one.port, hot, ['-D']));
     subjects.push({ ...one, thread, hot, write, dir, rates: [], figures: new Map() });
   };
-  await add({ ...ours, pid: ours.pid! }, () => post!.run(customer, []).then(() => {}));
+  const ours = await world.ours();
+  for (const side of ours) {
+    const customer = account(side.server, 'writer@example.net');
+    await customer.call('POST', '/namespaces', { namespace: { name: 'writes' } });
+    const [post] = restLoads({ seconds: SECONDS, bulks: 0, namespace: 'writes', rate: WRITES });
+    await add({ ...side, pid: side.server.pid }, side.server.dataDir, () =>
+      post!.run(customer, []).then(() => {}),
+    );
+  }
   if (values.peer !== undefined) {
     const peer = await (values.peer === 'nsd' ? world.nsd('signed') : world.knot('signed'));
-    await add({ ...peer, pid: peer.pid! }, null);
+    await add({ ...peer, pid: peer.pid! }, ours[0]!.server.dataDir, null);
   }
   for (const subject of subjects) arrange(subject);
   for (let round = 0; round < ROUNDS; round++) {
@@ -112,7 +121,10 @@ function arrange({ pid, thread }: Subject): void {
 
 async function measure(subject: Subject): Promise<void> {
   const { port, hot, dir, write, figures } = subject;
-  const { answered, seconds } = dnsperf(port, hot, ['-D', '-l', String(SECONDS)]);
+  const { answered, seconds } = dnsperf(port, hot, ['-D', '-l', String(SECONDS)], {
+    address: '127.0.0.1',
+    inside: placed(ASKS),
+  });
   const rate = Math.round((answered / seconds) * SHARE);
   subject.rates.push(rate);
   for (const { name, ...has } of CASES) {
@@ -151,16 +163,17 @@ function report(): void {
       print(row([what, ...rounds[0]!.map((_, i) => median(rounds.map((r) => r[i]!)))]));
   }
   print(row(['at most', ...BARS.map(([, most]) => (most === null ? '' : most))]));
-  const [ours, peer] = subjects;
-  if (ours === undefined || peer === undefined) return;
-  print(`ratio to ${peer.name}, median of rounds (least to most)`);
-  for (const [what, rounds] of peer.figures) {
-    const ratios = BARS.map((_, i) =>
-      spread(rounds.map((r, at) => ours.figures.get(what)![at]![i]! / r[i]!)),
-    );
-    print(
-      row([what, ...ratios.map(({ middle, least, most }) => `${t(middle)} (${t(least)}-${t(most)})`)], 22),
-    );
+  const [ours, ...others] = subjects;
+  for (const other of others) {
+    print(`ratio to ${other.name}, median of rounds (least to most)`);
+    for (const [what, rounds] of other.figures) {
+      const ratios = BARS.map((_, i) =>
+        spread(rounds.map((r, at) => ours!.figures.get(what)![at]![i]! / r[i]!)),
+      );
+      print(
+        row([what, ...ratios.map(({ middle, least, most }) => `${t(middle)} (${t(least)}-${t(most)})`)], 22),
+      );
+    }
   }
 }
 
@@ -168,10 +181,16 @@ function t(ratio: number): string {
   return ratio.toFixed(2);
 }
 
-function program(port: number, file: string, args: readonly string[], before: readonly string[] = []) {
+/** What stands before the command of a load generator. */
+function placed(priority: number): readonly string[] {
+  const core = values.pinned ? ['taskset', '-c', '1'] : [];
+  return values.first ? [...core, 'chrt', '-f', String(priority)] : core;
+}
+
+/** Runs `dnsperf`. @returns what it printed, by way of a file: a full pipe would have it wait for this process */
+async function run(port: number, file: string, priority: number, args: readonly string[]): Promise<string> {
   const [command, ...all] = [
-    ...(values.pinned ? ['taskset', '-c', '1'] : []),
-    ...before,
+    ...placed(priority),
     'dnsperf',
     '-s',
     '127.0.0.1',
@@ -186,28 +205,24 @@ function program(port: number, file: string, args: readonly string[], before: re
     String(SECONDS),
     ...args,
   ];
-  return spawn(command!, all, { stdio: ['ignore', 'pipe', 'ignore'] });
+  const out = `${file}.${runs++}`;
+  const fd = openSync(out, 'w');
+  try {
+    await once(spawn(command!, all, { stdio: ['ignore', fd, 'ignore'] }), 'exit');
+    return readFileSync(out, 'utf8');
+  } finally {
+    closeSync(fd);
+  }
 }
 
 /** @returns how many were answered */
 async function load(port: number, file: string, rate: number): Promise<number> {
-  const child = program(port, file, ['-c', '10', '-q', '1000', '-Q', String(rate)]);
-  let text = '';
-  child.stdout.setEncoding('utf8').on('data', (part: string) => {
-    text += part;
-  });
-  await once(child, 'close');
+  const text = await run(port, file, ASKS, ['-c', '10', '-q', '1000', '-Q', String(rate)]);
   return Number(/Queries completed:\s+(\d+)/.exec(text)?.[1]);
 }
 
 /** @returns milliseconds of each answer */
 async function probe(port: number, file: string): Promise<readonly number[]> {
-  const first = values.first ? ['chrt', '-f', String(TELLS)] : [];
-  const child = program(port, file, ['-v', '-c', '4', '-q', '1000', '-Q', String(PROBES)], first);
-  const found: number[] = [];
-  for await (const line of createInterface({ input: child.stdout })) {
-    const seconds = /^> NOERROR .* ([\d.]+)$/.exec(line)?.[1];
-    if (seconds !== undefined) found.push(Number(seconds) * 1000);
-  }
-  return found;
+  const text = await run(port, file, TELLS, ['-v', '-c', '4', '-q', '1000', '-Q', String(PROBES)]);
+  return Array.from(text.matchAll(/^> NOERROR .* ([\d.]+)$/gm), ([, seconds]) => Number(seconds) * 1000);
 }
