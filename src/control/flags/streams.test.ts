@@ -1,4 +1,8 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { it } from 'node:test';
+import fastify from 'fastify';
+import { createManualTimers } from '../../../test/support/base/lifecycle/manual-timers.ts';
 import {
   ALL_FLAGS,
   askFlags,
@@ -16,7 +20,10 @@ import {
 import { apiScenarios } from '../../../test/support/http/engines.ts';
 import { openWorld, type World } from '../../../test/support/http/world.ts';
 import { LIMITS } from '../../base/limits.ts';
+import { aesGcmEncryption } from '../../base/seal.ts';
 import { sweepExpired } from '../records/expiry.ts';
+import { openPositions } from '../unit.ts';
+import { openFlagStreams } from './streams.ts';
 
 const DAY = 86_400_000;
 
@@ -249,4 +256,42 @@ apiScenarios('events of flags', {
     await last.ended();
     await world.close();
   },
+});
+
+it('the credential of a stream is checked each second, and no more once its client has gone', async () => {
+  const timers = createManualTimers();
+  const namespace = { id: 'n', name: 'shop', customerId: 'c', isOpen: false, isSuspended: false };
+  const held = { changedAt: () => 0, isSettled: () => true, tag: () => '', release() {} };
+  const streams = openFlagStreams({
+    source: { hold: async () => held, onChange: () => () => {} },
+    store: { onWork: () => () => {} },
+    changeReader: { epoch: () => 'e', place: () => 1 },
+    positions: openPositions(aesGcmEncryption(Buffer.alloc(32), (octets) => Buffer.alloc(octets), 0)),
+    clock: () => timers.now,
+    timers,
+    onError: assert.ifError,
+  });
+  let checks = 0;
+  let gone: Promise<unknown> = Promise.resolve();
+  const app = fastify();
+  app.decorateRequest('addressKey', () => 'a');
+  app.get('/', (request, reply) => {
+    gone = once(reply.raw, 'close');
+    const renew = async () => {
+      checks++;
+      return namespace;
+    };
+    return streams.open({ request, reply, namespace, renew });
+  });
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const client = new AbortController();
+  await fetch(url, { signal: client.signal });
+  await timers.advance(3_000);
+  assert.equal(checks, 4, 'once at its start');
+  client.abort();
+  await gone;
+  await timers.advance(3_000);
+  assert.equal(checks, 4);
+  await streams.close();
+  await app.close();
 });

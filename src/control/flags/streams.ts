@@ -12,9 +12,9 @@ import { FlagRefusal } from './answers.ts';
 import type { FlagChange, FlagNamespace, FlagSource, Held } from './source.ts';
 
 interface FlagStreamsOptions {
-  readonly source: FlagSource;
+  readonly source: Pick<FlagSource, 'hold' | 'onChange'>;
   readonly store: Pick<Store, 'onWork'>;
-  readonly changeReader: ChangeReader;
+  readonly changeReader: Pick<ChangeReader, 'epoch' | 'place'>;
   readonly positions: Positions;
   readonly clock: Clock;
   readonly timers: Timers;
