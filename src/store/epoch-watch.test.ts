@@ -38,7 +38,7 @@ function openWorld() {
     log,
     told,
     watch,
-    commit(count: number) {
+    commit: (count: number): void => {
       log.head += count;
       hear(log.head);
     },

@@ -21,7 +21,7 @@ describe('a PostgreSQL that went on elsewhere', { skip: postgresMissing() ?? fal
   const scenario = (
     title: string,
     test: (open: () => Promise<Store>, database: PostgresDatabase) => Promise<void>,
-  ) =>
+  ): void => {
     it(title, async () => {
       const database = await postgresDatabase();
       const stores: Store[] = [];
@@ -37,6 +37,7 @@ describe('a PostgreSQL that went on elsewhere', { skip: postgresMissing() ?? fal
         await database.drop();
       }
     });
+  };
   const epochOf = async (store: Store): Promise<string> => (await store.changes.bounds()).epoch;
   const fact = async (database: PostgresDatabase, name: string): Promise<string | undefined> => {
     const rows = await database.query(`select value from service_facts where name = '${name}'`);
