@@ -35,10 +35,11 @@ interface RepairOptions {
 }
 
 /**
- * The stream is slow when one of its answers takes longer than eight round trips, within these bounds. Without a leader it answers
- * nobody for seconds. A read of 256 messages is one answer and may take several round trips, so that a distant node reads on from the stream.
+ * The stream is slow when one of its answers takes longer than ten round trips, within these bounds. Without a leader it answers
+ * nobody for seconds. A read of 512 messages is one answer, and takes seven round trips on a new connection: TCP begins slowly, and packets are
+ * lost. A distant node that leaves it for control loses its place in the stream, and searches it afterwards. Calls to the stream end after 1.5 s.
  */
-const SLOW = { factor: 8, leastMs: 100, mostMs: 1_000 } as const;
+const SLOW = { factor: 10, leastMs: 100, mostMs: 1_500 } as const;
 
 /**
  * One read of the stream is under way at most: while it is, control alone is asked. And control is asked besides only while it has answered
