@@ -7,7 +7,7 @@ import { frame, query, setting } from '../../../test/support/dns/fakes.ts';
 import { ReplyDecorator } from '../shared/edns.ts';
 import { WRITE_BUFFER_OCTETS } from './framing.ts';
 import { StreamConnection } from './stream-connection.ts';
-import { Turns } from './turns.ts';
+import { StreamTurns } from './turns.ts';
 
 /** The most that Node reads from a socket at once. */
 const READ_OCTETS = 65_536;
@@ -27,7 +27,7 @@ test('what a peer sends without reading fills one read, and one that was under w
     transport: 'tcp',
     decorator,
     pipeline: 128,
-    turns: new Turns(),
+    turns: new StreamTurns(),
   });
   await turn();
   const one = frame(query(1, 'hot'));

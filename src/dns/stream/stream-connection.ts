@@ -6,7 +6,7 @@ import { MISSES_A_TURN } from '../shared/handler.ts';
 import { headerRcode, type ListenOptions, queueShare } from '../shared/listener.ts';
 import type { QueryMeter } from '../shared/rate-limit.ts';
 import { copyOfReplies, endReply, FrameSplitter, LONGEST, replyAt, WRITE_BUFFER_OCTETS } from './framing.ts';
-import type { Turn, Turns } from './turns.ts';
+import type { StreamTurns, Turn } from './turns.ts';
 
 /** Queries answered in one tick, `MISSES_A_TURN` of them past the packet cache, and chunks gathered for it, so that one busy peer does not delay the others. */
 const QUERIES_A_TURN = 128;
@@ -22,7 +22,7 @@ export interface ConnectionContext extends Pick<ListenOptions, 'handler' | 'cloc
   /** Calls back when the wait of a peer over its rate ends. */
   readonly timers?: Timers | undefined;
   /** Of the connections of this listener. */
-  readonly turns: Turns;
+  readonly turns: StreamTurns;
   /** Reading pauses above this many queries in flight. */
   readonly pipeline: number;
 }

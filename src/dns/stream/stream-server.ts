@@ -25,7 +25,7 @@ import {
 } from '../shared/tls.ts';
 import { WRITE_BUFFER_OCTETS } from './framing.ts';
 import { StreamConnection } from './stream-connection.ts';
-import { Turns } from './turns.ts';
+import { StreamTurns } from './turns.ts';
 
 /** DNS over TCP (RFC 7766, RFC 9210): persistent, pipelined, bounded. */
 export function listenTcp(options: StreamOptions): Promise<Listener> {
@@ -96,7 +96,7 @@ async function serveStreams(
   const idleMs = (): number => (connectionLimit.crowded ? limits.idleMs / CROWDED_DIVISOR : limits.idleMs);
   // The keepalive option announces the timeout that is enforced.
   const decorator = new ReplyDecorator(transport, { cookies: options.cookies ?? null, idleMs });
-  const context = { ...options, transport, decorator, pipeline: limits.pipeline, turns: new Turns() };
+  const context = { ...options, transport, decorator, pipeline: limits.pipeline, turns: new StreamTurns() };
 
   let closing = false;
   const { clock, observe } = options;

@@ -8,7 +8,7 @@ import { ReplyDecorator } from '../shared/edns.ts';
 import { MISSES_A_TURN } from '../shared/handler.ts';
 import type { ListenOptions } from '../shared/listener.ts';
 import { StreamConnection } from './stream-connection.ts';
-import { Turns } from './turns.ts';
+import { StreamTurns } from './turns.ts';
 
 const HUNDREDS = 100;
 
@@ -29,7 +29,7 @@ function listener() {
       return handler.slow(request, ...rest);
     },
   };
-  const turns = new Turns();
+  const turns = new StreamTurns();
   const decorator = new ReplyDecorator('tcp', { cookies: null });
   /** @returns the socket of a peer that reads */
   const connect = (): Duplex => {

@@ -7,7 +7,7 @@ export type Turn = () => number;
  * The turns of the connections of one listener. In a turn of the event loop each due connection has one turn, in the order in which they came to be due,
  * until all together have answered `MISSES_A_TURN` queries past the packet cache. The rest are due in the next one, after sockets were read.
  */
-export class Turns {
+export class StreamTurns {
   /** By insertion: the first is next. */
   readonly #due = new Set<Turn>();
   #scheduled = false;

@@ -13,7 +13,7 @@ import { natsWorld, SMALL_STREAMS } from '../../../../test/support/feed/bus/nats
 import { makeSelfSigned } from '../../../base/certificates.ts';
 import { type Bus, BusError, type BusState, STREAMS, SUBJECTS } from '../bus.ts';
 import { openNatsBus } from './nats-bus.ts';
-import { answered, readsAtOnce } from './streams.ts';
+import { answeredInOrder, readsAtOnce } from './streams.ts';
 
 /** Of an attempt to connect, and until the next one. */
 const [CONNECT_MS, AGAIN_MS] = [2_000, 10];
@@ -127,9 +127,12 @@ describe('the bus over NATS', { skip: natsMissing() ?? false }, () => {
   it('of reads that a slow line does not bring in time those before the first one are used; else their error is told', async () => {
     const late = (): Promise<string> => Promise.reject(new BusError('timeout'));
     const of = (text: string): Promise<string> => Promise.resolve(text);
-    assert.deepEqual(await answered([of('a'), of('b')]), { found: ['a', 'b'], isWhole: true });
-    assert.deepEqual(await answered([of('a'), late(), of('c'), late()]), { found: ['a'], isWhole: false });
-    await assert.rejects(answered([late(), of('b'), late()]), isFault('timeout'));
+    assert.deepEqual(await answeredInOrder([of('a'), of('b')]), { found: ['a', 'b'], isWhole: true });
+    assert.deepEqual(await answeredInOrder([of('a'), late(), of('c'), late()]), {
+      found: ['a'],
+      isWhole: false,
+    });
+    await assert.rejects(answeredInOrder([late(), of('b'), late()]), isFault('timeout'));
   });
 
   it('has every listener that was added while it connected', async () => {

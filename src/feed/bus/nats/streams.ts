@@ -57,7 +57,7 @@ export function readsAtOnce(longest: number, left: number): number {
 }
 
 /** Those that were answered before the first one that failed. Rejects with what the first one of all rejects with. */
-export async function answered<T>(
+export async function answeredInOrder<T>(
   reads: readonly Promise<T>[],
 ): Promise<{ readonly found: readonly T[]; readonly isWhole: boolean }> {
   const found: T[] = [];
@@ -121,7 +121,7 @@ export async function openStreams(
         const reads = Array.from({ length: count }, (_, i) =>
           get(isFirst && i === 0 ? { seq, next_by_subj: SUBJECTS.log } : { seq: next + i }),
         );
-        const { found, isWhole } = await answered(reads).catch((error: unknown) => {
+        const { found, isWhole } = await answeredInOrder(reads).catch((error: unknown) => {
           longest = MESSAGE_OCTETS;
           throw error;
         });
