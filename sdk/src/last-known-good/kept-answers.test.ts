@@ -88,6 +88,8 @@ describe('a last known good file on the disk', () => {
     const file = await files.open(path, 'r');
     const handle = Object.getPrototypeOf(file) as typeof file;
     await file.close();
+    // Called with the file as `this` below.
+    // oxlint-disable-next-line typescript/unbound-method
     const { sync } = handle;
     const { rename } = files;
     const steps: string[] = [];

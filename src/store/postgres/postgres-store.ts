@@ -146,8 +146,8 @@ async function runUnit<T>(pool: Pool, work: (tx: Tx) => Promise<T>): Promise<Ran
 }
 
 export interface Ping {
-  ping(): Promise<void>;
-  close(): Promise<void>;
+  readonly ping: () => Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 /**
