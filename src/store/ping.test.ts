@@ -21,13 +21,13 @@ describe('a ping of PostgreSQL', { skip: postgresMissing() ?? false }, () => {
   it('that gets no answer is the last one on its connection: the next one makes another', async () => {
     const database = await postgresDatabase();
     const relay = await relayTo(database.url);
-    const { ping, close } = createPostgresPing(relay.url);
-    await ping();
+    const pings = createPostgresPing(relay.url);
+    await pings.ping();
     relay.hang();
-    await assert.rejects(ping(), /timeout/);
+    await assert.rejects(pings.ping(), /timeout/);
     relay.accept();
-    await ping();
-    await close();
+    await pings.ping();
+    await pings.close();
     await relay.cut();
     await database.drop();
   });
