@@ -171,6 +171,13 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     to: 'update namespaces set records_count = records_count - :count * 0 where id = :id',
     finds: /^records are counted wrong/,
   },
+  'suspended-namespace-is-written': {
+    why: 'a customer goes on to write records while the operator has suspended the namespace',
+    file: 'src/control/records/rules.ts',
+    from: '  if (namespace.suspended === 1) throw namespaceSuspended();',
+    to: '',
+    finds: /^ModelError: .* is suspended$/,
+  },
   'new-key-signs-at-once': {
     why: 'resolvers that hold the keys of an hour ago find answers bogus',
     file: 'src/dns/dnssec/rollover.ts',

@@ -18,6 +18,7 @@ import {
   pickFrom,
   type Sending,
 } from './customer.ts';
+import { createOperating } from './operating.ts';
 
 /** What customers and the operator do, by the seed: each seed and each customer has some of it. */
 export interface Customers {
@@ -56,6 +57,7 @@ export function createCustomers(options: CustomersOptions): Customers {
   const all = Array.from({ length: options.count }, (_, i) => newCustomer(`c${i + 1}`));
   let underWay = 0;
   let names = 0;
+  const operating = createOperating(clients, random, (customer) => actions.create![1](customer));
 
   /** @returns the answer to a success, else null */
   async function send(
@@ -282,22 +284,8 @@ export function createCustomers(options: CustomersOptions): Customers {
         await send(customer, 'GET', random.pick(['/usage', '/query_logs', '/webhooks', '/me', '/api_keys']));
       },
     ],
-    operate: [
-      2,
-      async (customer) => {
-        const found = pickFrom(random, customer.namespaces);
-        if (found === null) return;
-        const [name, id] = found;
-        // Suspended seldom, and not for long: writes are refused meanwhile.
-        const isOpening = random.chance(0.6);
-        await clients.operate(
-          id,
-          name,
-          isOpening ? 'public-read' : 'suspend',
-          random.chance(isOpening ? 0.6 : 0.4),
-        );
-      },
-    ],
+    operate: [2, (customer) => operating.one(customer)],
+    suspendAll: [1, (customer) => operating.all(customer)],
   };
 
   async function readListings(customer: Customer): Promise<void> {

@@ -14,6 +14,7 @@ import { createModel } from '../model/model.ts';
 import { createPayloads } from '../model/payloads.ts';
 import { createPreconditionsCheck } from '../model/preconditions.ts';
 import { createRestCheck } from '../model/rest-reads.ts';
+import { createSuspensionCheck } from '../model/suspension.ts';
 import { createWebhooksCheck } from '../model/webhooks.ts';
 import type { Random } from '../random.ts';
 import type { Scheduler } from '../scheduler.ts';
@@ -144,6 +145,7 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
       createRestCheck(model, { ahead }),
       createCountsCheck(model, { ahead }),
       changes,
+      createSuspensionCheck(model),
     ],
     now,
     trace,

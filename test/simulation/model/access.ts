@@ -1,6 +1,6 @@
 import type { Model, Pending } from './model.ts';
 import type { RestCheck } from './rest-reads.ts';
-import { namespaceOf } from './state.ts';
+import { namespaceOf, type State } from './state.ts';
 import { ModelError } from './told.ts';
 
 interface ApiKey {
@@ -25,15 +25,6 @@ export function createAccessCheck(model: Model): AccessCheck {
   const { state } = model;
   const keys = new Map<string, ApiKey>();
 
-  function namespacesOf({ request: { path, body } }: Pending): readonly string[] {
-    const [, collection, id] = /^\/(\w+)\/([^/?]+)/.exec(path) ?? [];
-    if (collection === 'namespaces') return [state.namespaces.get(id!)?.name ?? []].flat();
-    const key = state.keys.get(id ?? '');
-    const record = body?.record?.key as string | undefined;
-    const bulk = ((body?.records ?? []) as { readonly key: string }[]).map((item) => item.key);
-    return [key ?? [], record ?? [], bulk, body?.delete ?? []].flat().map(namespaceOf);
-  }
-
   return {
     restored() {
       for (const key of keys.values()) key.revokedBy = null;
@@ -57,7 +48,7 @@ export function createAccessCheck(model: Model): AccessCheck {
       const operation = method === 'GET' ? 'read' : 'write';
       if (key.operations.length > 0 && !key.operations.includes(operation))
         fail(`the key may not ${operation}`);
-      const outside = namespacesOf(pending).find((name) => !key.namespaces.includes(name));
+      const outside = namespacesOf(state, pending).find((name) => !key.namespaces.includes(name));
       if (key.namespaces.length > 0 && outside !== undefined) fail(`the key does not reach ${outside}`);
       if (operation === 'write' && body?.data !== undefined && !mayRead(key))
         fail('data for a key that may not read');
@@ -66,3 +57,13 @@ export function createAccessCheck(model: Model): AccessCheck {
 }
 
 const mayRead = ({ operations }: ApiKey): boolean => operations.length === 0 || operations.includes('read');
+
+/** Names of the namespaces that a request reads or writes, as far as it names them. */
+export function namespacesOf(state: State, { request: { path, body } }: Pending): readonly string[] {
+  const [, collection, id] = /^\/(\w+)\/([^/?]+)/.exec(path) ?? [];
+  if (collection === 'namespaces') return [state.namespaces.get(id!)?.name ?? []].flat();
+  const key = state.keys.get(id ?? '');
+  const record = body?.record?.key as string | undefined;
+  const bulk = ((body?.records ?? []) as { readonly key: string }[]).map((item) => item.key);
+  return [key ?? [], record ?? [], bulk, body?.delete ?? []].flat().map(namespaceOf);
+}
