@@ -15,6 +15,7 @@ async function worker(): Promise<void> {
       last: PLANTED_SEEDS,
       processes: 1,
       fault,
+      small: fault.small ? 'all' : 'none',
       failuresMax: 1,
     });
     const [found] = failures;

@@ -5,6 +5,8 @@ export interface PlantedFault extends PlantedText {
   readonly finds: RegExp;
   /** What a customer or operator would have seen. */
   readonly why: string;
+  /** It is looked for with small limits. */
+  readonly small?: true;
 }
 
 /** Within so many seeds, from 1 on, each is found. */
@@ -177,6 +179,14 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     from: '  if (namespace.suspended === 1) throw namespaceSuspended();',
     to: '',
     finds: /^ModelError: .* is suspended$/,
+  },
+  'bulk-beyond-limit': {
+    why: 'an account stores more records than its limit, by bulk writes',
+    file: 'src/control/records/bulk.ts',
+    from: 'actor.customerId, total, recordCap(actor))',
+    to: 'actor.customerId, total, recordCap(actor) + total)',
+    finds: /^ModelError: .* (records are more than|records of) 5$/,
+    small: true,
   },
   'new-key-signs-at-once': {
     why: 'resolvers that hold the keys of an hour ago find answers bogus',

@@ -104,7 +104,7 @@ async function find(name: string): Promise<number> {
     processes: 1,
     fault: fault!,
     failuresMax: 1,
-    small: values.small ? 'all' : 'none',
+    small: values.small || fault!.small ? 'all' : 'none',
   });
   await report(result, began);
   const found = result.failures[0];

@@ -4,4 +4,6 @@ import type { PlantedText } from '../../scripts/plant.ts';
 export const SMALL_LIMITS: readonly PlantedText[] = [
   { file: 'src/feed/publish/line.ts', from: 'const WAITING_MAX = 256;', to: 'const WAITING_MAX = 2;' },
   { file: 'src/feed/follower/follower.ts', from: 'const PART = 2000;', to: 'const PART = 3;' },
+  { file: 'src/base/limits.ts', from: 'team: { records: 500_000,', to: 'team: { records: 5,' },
+  { file: 'src/base/limits.ts', from: 'namespacesPerCustomer: 1000,', to: 'namespacesPerCustomer: 2,' },
 ];

@@ -7,12 +7,13 @@ import type { Names } from '../edge/names.ts';
 import type { Observation } from '../edge/observation.ts';
 import { createAccessCheck } from '../model/access.ts';
 import { createChangesCheck } from '../model/changes.ts';
-import { createCountsCheck } from '../model/counts.ts';
+import { createCounts, createCountsCheck } from '../model/counts.ts';
 import { createDnsCheck } from '../model/dns-answers.ts';
 import { createErasureCheck, type ErasureCheck } from '../model/erasure.ts';
 import { createModel } from '../model/model.ts';
 import { createPayloads } from '../model/payloads.ts';
 import { createPreconditionsCheck } from '../model/preconditions.ts';
+import { createQuotasCheck, QUOTAS } from '../model/quotas.ts';
 import { createRestCheck } from '../model/rest-reads.ts';
 import { createSuspensionCheck } from '../model/suspension.ts';
 import { createWebhooksCheck } from '../model/webhooks.ts';
@@ -135,6 +136,7 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
     },
     schedule: options.schedule,
   });
+  const counts = createCounts(model, ahead);
   const clients = createClients({
     model,
     rest,
@@ -143,7 +145,8 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
       access,
       preconditions,
       createRestCheck(model, { ahead }),
-      createCountsCheck(model, { ahead }),
+      createCountsCheck(model, counts),
+      createQuotasCheck(model, counts, QUOTAS),
       changes,
       createSuspensionCheck(model),
     ],

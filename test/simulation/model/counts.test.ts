@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Told } from './by-hand.ts';
-import { createCountsCheck } from './counts.ts';
+import { createCounts, createCountsCheck } from './counts.ts';
 
 class Counted extends Told {
-  readonly check = createCountsCheck(this.model, { ahead: () => 0 });
+  readonly check = createCountsCheck(
+    this.model,
+    createCounts(this.model, () => 0),
+  );
 
   read(path: string, body: unknown, credential = 'session'): void {
     const pending = this.model.sent(this.step(), { account: 'a', credential, method: 'GET', path });

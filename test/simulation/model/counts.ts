@@ -9,8 +9,16 @@ interface Range {
   most: number;
 }
 
-/** Counts of records and namespaces, as REST tells them, are those of what was written: no write is counted twice, and none is forgotten. */
-export function createCountsCheck(model: Model, { ahead }: { readonly ahead: () => number }): RestCheck {
+/** How many of something an account has at the instants from `from` to now. */
+export interface Counts {
+  /** Null: nobody can say, because the answer to a new namespace was lost. */
+  namespaces(account: string, from: number): Range | null;
+  records(account: string, from: number): Range | null;
+  recordsOf(namespace: NamespaceState, from: number): Range;
+}
+
+/** @param ahead by how many milliseconds a process that deletes what has expired may be ahead of the real time */
+export function createCounts(model: Model, ahead: () => number): Counts {
   const { state } = model;
 
   /** An expired one counts until it is deleted. */
@@ -18,36 +26,6 @@ export function createCountsCheck(model: Model, { ahead }: { readonly ahead: () 
     value !== null &&
     value.expiresAt !== undefined &&
     (value.expiresAt === null || value.expiresAt > model.time() + ahead());
-
-  return {
-    answered({ request: { account, credential, method, path }, from }, { status, body }) {
-      // An API key may see less.
-      if (method !== 'GET' || status !== 200 || credential !== 'session') return;
-      if (path === '/namespaces') {
-        for (const { id, name, records_count: count } of body) {
-          const namespace = state.namespaces.get(id);
-          if (namespace !== undefined) require(`records of ${name}`, count, recordsOf(namespace, from));
-        }
-      }
-      if (path === '/me' || path === '/usage') {
-        const isMe = path === '/me';
-        const own = [...state.namespaces.values()].filter((space) => space.account === account);
-        const open = own.map((space) => ({ space, ...existence(space, from) }));
-        const records = sum(
-          open.map(({ space, least, most }) => {
-            const of = recordsOf(space, from);
-            return { least: least * of.least, most: most * of.most };
-          }),
-        );
-        // Namespaces of which the answer was lost are not known by id.
-        if (isUncertain(account)) return;
-        require(`${path} of ${account}: namespaces`, isMe ? body.namespaces_count : body.namespaces.used, sum(
-          open,
-        ));
-        require(`${path} of ${account}: records`, isMe ? body.records_count : body.records.used, records);
-      }
-    },
-  };
 
   function isUncertain(account: string): boolean {
     return [...state.names.values()].some(({ writes }) =>
@@ -78,6 +56,51 @@ export function createCountsCheck(model: Model, { ahead }: { readonly ahead: () 
     }
     return range;
   }
+
+  /** @param of in one namespace that exists */
+  function total(account: string, from: number, of: (namespace: NamespaceState) => Range): Range | null {
+    if (isUncertain(account)) return null;
+    const own = [...state.namespaces.values()].filter((space) => space.account === account);
+    return sum(
+      own.map((space) => {
+        const { least, most } = existence(space, from);
+        const inside = of(space);
+        return { least: least * inside.least, most: most * inside.most };
+      }),
+    );
+  }
+
+  return {
+    namespaces: (account, from) => total(account, from, () => ({ least: 1, most: 1 })),
+    records: (account, from) => total(account, from, (space) => recordsOf(space, from)),
+    recordsOf,
+  };
+}
+
+/** Counts of records and namespaces, as REST tells them, are those of what was written: no write is counted twice, and none is forgotten. */
+export function createCountsCheck(model: Model, counts: Counts): RestCheck {
+  const { state } = model;
+  return {
+    answered({ request: { account, credential, method, path }, from }, { status, body }) {
+      // An API key may see less.
+      if (method !== 'GET' || status !== 200 || credential !== 'session') return;
+      if (path === '/namespaces') {
+        for (const { id, name, records_count: count } of body) {
+          const namespace = state.namespaces.get(id);
+          if (namespace !== undefined)
+            require(`records of ${name}`, count, counts.recordsOf(namespace, from));
+        }
+      }
+      if (path === '/me' || path === '/usage') {
+        const isMe = path === '/me';
+        const [namespaces, records] = [counts.namespaces(account, from), counts.records(account, from)];
+        if (namespaces === null || records === null) return;
+        const said = isMe ? body.namespaces_count : body.namespaces.used;
+        require(`${path} of ${account}: namespaces`, said, namespaces);
+        require(`${path} of ${account}: records`, isMe ? body.records_count : body.records.used, records);
+      }
+    },
+  };
 }
 
 function sum(ranges: readonly Range[]): Range {
