@@ -188,6 +188,13 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     finds: /^ModelError: .* (records are more than|records of) 5$/,
     small: true,
   },
+  'usage-of-deleted-not-shown': {
+    why: 'private reads of a namespace are not shown any more once it is deleted',
+    file: 'src/control/usage/rules.ts',
+    from: 'sum + count, deleted) };',
+    to: 'sum + count, 0) };',
+    finds: /^ModelError: usage of .* answers of all are shown/,
+  },
   'new-key-signs-at-once': {
     why: 'resolvers that hold the keys of an hour ago find answers bogus',
     file: 'src/dns/dnssec/rollover.ts',

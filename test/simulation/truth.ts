@@ -5,6 +5,7 @@ import { contentFormat, FORMATS } from '../../src/protocol/query/envelope.ts';
 import { createMemoryView, type MemoryState } from '../support/view/memory-view.ts';
 import type { Database } from './database.ts';
 import { answerParts, createHistory, type History, openness } from './history.ts';
+import type { Answers } from './model/usage.ts';
 
 export interface Truth {
   /** Reads what was committed since the last call. Without it the histories are behind. */
@@ -19,6 +20,8 @@ export interface Truth {
   tables(): Promise<MemoryState>;
   /** Private answers, by namespace. */
   answers(): Promise<ReadonlyMap<string, number>>;
+  /** Private answers, by mail address: what each customer may be told. */
+  used(): Promise<ReadonlyMap<string, Answers>>;
   /** Namespaces and customers whose number of records is not what they have. */
   miscounted(): Promise<readonly string[]>;
 }
@@ -30,6 +33,19 @@ const MISCOUNTED = `select name from namespaces where closing = 0
     where not exists (select 1 from namespaces where customer_id = customers.id and closing <> 0)
     and records_count <> (select count(*) from records
       join namespaces on namespaces.id = records.namespace_id where namespaces.customer_id = customers.id)`;
+
+/** A namespace that is being deleted shows nothing until its answers are with those of deleted ones. */
+const USED = `select users.email, namespaces.name, sum(usage_hours.answers) as answers from usage_hours
+    join namespaces on namespaces.id = usage_hours.namespace_id and namespaces.closing = 0
+    join users on users.id = namespaces.customer_id group by 1, 2
+  union all select users.email, null, sum(answers) from usage_deleted_hours
+    join users on users.id = usage_deleted_hours.customer_id group by 1`;
+
+interface UsedRow {
+  readonly email: string;
+  readonly name: string | null;
+  readonly answers: number;
+}
 
 export function createTruth(database: Database): Truth {
   const histories = new Map<string, History>();
@@ -72,6 +88,19 @@ export function createTruth(database: Database): Truth {
     async miscounted() {
       const { rows } = await database.truth.read.execute<{ name: string }>(MISCOUNTED, []);
       return rows.map(({ name }) => name);
+    },
+    async used() {
+      const { rows } = await database.truth.read.execute<UsedRow>(USED, []);
+      const byMail = Map.groupBy(rows, ({ email }) => email);
+      return new Map(
+        [...byMail].map(([email, parts]): [string, Answers] => [
+          email,
+          {
+            byName: new Map(parts.flatMap(({ name, answers }) => (name === null ? [] : [[name, answers]]))),
+            total: parts.reduce((sum, { answers }) => sum + answers, 0),
+          },
+        ]),
+      );
     },
     async answers() {
       const { rows } = await database.truth.read.execute<{ id: string; answers: number }>(

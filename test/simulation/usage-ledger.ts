@@ -6,6 +6,8 @@ import type { Truth } from './truth.ts';
 export interface UsageLedger {
   /** One answer. @param isSure false: it may count, because it came while that changed */
   readonly answered: (node: string, namespaceId: string, isSure: boolean) => void;
+  /** Answers of all nodes, by id of the namespace. */
+  readonly given: ReadonlyMap<string, number>;
   /** Its machine may have lost power. */
   killed(node: string): void;
   /** The node could not write its spool until now. */
@@ -31,6 +33,7 @@ export function createUsageLedger(scheduler: Scheduler, truth: Truth): UsageLedg
   let isExcused = false;
 
   return {
+    given,
     answered(node, namespaceId, isSure) {
       given.set(namespaceId, (given.get(namespaceId) ?? 0) + 1);
       if (!isSure) return;

@@ -176,6 +176,7 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
     counters,
     schedule: WEBHOOK_SCHEDULE,
     trace: say,
+    given: () => usage.given,
     onNamespaceDeleted: () => usage.excuse(),
     wrong,
   });

@@ -2,6 +2,7 @@ import type { ChangesCheck } from '../model/changes.ts';
 import type { Payloads } from '../model/payloads.ts';
 import { namespaceOf } from '../model/state.ts';
 import type { Request, RestAnswer } from '../model/told.ts';
+import { type Answers, answersShown } from '../model/usage.ts';
 import { pickWeighted, type Random } from '../random.ts';
 import type { Clients, Operator } from './clients.ts';
 import {
@@ -29,6 +30,8 @@ export interface Customers {
   readonly act: () => void;
   /** Everybody reads everything, with nothing else under way. */
   readonly readAll: () => Promise<void>;
+  /** What `GET /usage` tells each, by mail address; without those who got no answer. */
+  readonly readUsage: () => Promise<ReadonlyMap<string, Answers>>;
   /** Everything that was begun has ended. */
   readonly underWay: number;
   /** When the first of the tokens that are left ends; null: there is none. */
@@ -49,6 +52,8 @@ export interface CustomersOptions {
   /** A URL of an endpoint that no other webhook has. */
   readonly newUrl: () => string;
 }
+
+const mailOf = ({ account }: Customer): string => `${account}@example.com`;
 
 type Action = (customer: Customer) => Promise<void>;
 
@@ -348,7 +353,7 @@ export function createCustomers(options: CustomersOptions): Customers {
   }
 
   async function signUp(customer: Customer): Promise<void> {
-    customer.token = await operator.user(`${customer.account}@example.com`, 'team');
+    customer.token = await operator.user(mailOf(customer), 'team');
   }
 
   return {
@@ -368,6 +373,16 @@ export function createCustomers(options: CustomersOptions): Customers {
     },
     act() {
       void run(pickWeighted(drawn, random).run, random.pick(all));
+    },
+    async readUsage() {
+      const shown = new Map<string, Answers>();
+      for (const customer of all) {
+        await run(async () => {
+          const answer = await send(customer, 'GET', '/usage');
+          if (answer !== null) shown.set(mailOf(customer), answersShown(answer.body));
+        }, customer);
+      }
+      return shown;
     },
     async readAll() {
       for (const customer of all) {

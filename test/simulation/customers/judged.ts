@@ -16,6 +16,7 @@ import { createPreconditionsCheck } from '../model/preconditions.ts';
 import { createQuotasCheck, QUOTAS } from '../model/quotas.ts';
 import { createRestCheck } from '../model/rest-reads.ts';
 import { createSuspensionCheck } from '../model/suspension.ts';
+import { createUsageCheck } from '../model/usage.ts';
 import { createWebhooksCheck } from '../model/webhooks.ts';
 import type { Random } from '../random.ts';
 import type { Scheduler } from '../scheduler.ts';
@@ -25,7 +26,7 @@ import { type Customers, createCustomers } from './customers.ts';
 
 /** Customers with all that they have, and what the model says of what they and everybody else see. */
 export interface JudgedCustomers
-  extends Pick<Customers, 'begin' | 'act' | 'readAll' | 'tokenEnd' | 'dayPasses'> {
+  extends Pick<Customers, 'begin' | 'act' | 'readAll' | 'readUsage' | 'tokenEnd' | 'dayPasses'> {
   /** From here on what they do depends on the seed and this step alone. */
   enter(step: number): void;
   /** Requests that wait for an answer. */
@@ -55,6 +56,8 @@ interface JudgedOptions {
   readonly counters: Counters;
   readonly schedule: readonly number[];
   readonly trace: (text: string) => void;
+  /** Private answers of all nodes, by id of the namespace. */
+  readonly given: () => ReadonlyMap<string, number>;
   /** Its usage goes with it. */
   readonly onNamespaceDeleted: () => void;
   readonly wrong: (error: unknown) => void;
@@ -149,6 +152,7 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
       createQuotasCheck(model, counts, QUOTAS),
       changes,
       createSuspensionCheck(model),
+      createUsageCheck(model, options.given),
     ],
     now,
     trace,
@@ -168,6 +172,7 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
     begin: customers.begin,
     act: customers.act,
     readAll: customers.readAll,
+    readUsage: customers.readUsage,
     tokenEnd: (now) => customers.tokenEnd(now),
     dayPasses: () => customers.dayPasses(),
     enter: (step) => random.enter(step),

@@ -1,13 +1,16 @@
 import type { Database } from '../database.ts';
 import { InvariantError } from '../invariants.ts';
+import { type Answers, checkShown } from '../model/usage.ts';
 import type { SimulatedNode } from '../node.ts';
 import type { Scheduler } from '../scheduler.ts';
+import type { Truth } from '../truth.ts';
 import type { JudgedCustomers } from './judged.ts';
 
 interface Rested {
   readonly scheduler: Scheduler;
   readonly customers: JudgedCustomers;
   readonly database: Database;
+  readonly truth: Pick<Truth, 'used'>;
   readonly nodes: readonly SimulatedNode[];
   /** @throws what was found to be wrong */
   readonly look: () => Promise<void>;
@@ -22,8 +25,17 @@ const DELIVERED_MS = 120_000;
 /** Documented are ten seconds (docs/api/records.md), from the end of the last delivery. */
 const ERASED_MS = 12_000;
 
+const NONE: Answers = { byName: new Map(), total: 0 };
+
 /** With nothing that fails: everybody reads everything, nodes answer as the tables are, what was sent arrives, and what was deleted is gone. */
-export async function satisfied({ scheduler, customers, database, nodes, look }: Rested): Promise<void> {
+export async function satisfied({
+  scheduler,
+  customers,
+  database,
+  truth,
+  nodes,
+  look,
+}: Rested): Promise<void> {
   async function until(isDone: () => boolean): Promise<void> {
     while (!isDone()) await scheduler.advance(STEP_MS);
     await look();
@@ -35,6 +47,7 @@ export async function satisfied({ scheduler, customers, database, nodes, look }:
     isRead = true;
   });
   await until(() => isRead);
+  await usageIsShown();
   await scheduler.advance(LEVEL_MS);
   customers.level(scheduler.now());
   for (let times = ASKED_TIMES; times > 0; times--) {
@@ -51,6 +64,18 @@ export async function satisfied({ scheduler, customers, database, nodes, look }:
     for (const file of database.files()) customers.erasure.look('the database', file);
   });
   await look();
+
+  async function usageIsShown(): Promise<void> {
+    const before = await truth.used();
+    let shown: ReadonlyMap<string, Answers> | null = null;
+    void customers.readUsage().then((read) => {
+      shown = read;
+    });
+    await until(() => shown !== null);
+    const after = await truth.used();
+    for (const [mail, answers] of shown!)
+      checkShown(mail, answers, before.get(mail) ?? NONE, after.get(mail) ?? NONE);
+  }
 
   /** @throws what `check` throws until then */
   async function within(ms: number, check: () => void): Promise<void> {
