@@ -1,5 +1,5 @@
 import type { Files } from '../../src/base/files.ts';
-import { createSimulatedDisk, type SimulatedDisk } from '../support/base/files/simulated-files.ts';
+import { createSimulatedDisk } from '../support/base/files/simulated-files.ts';
 import type { MemoryState } from '../support/view/memory-view.ts';
 import { createMemoryView } from '../support/view/memory-view.ts';
 import type { Random } from './random.ts';
@@ -10,7 +10,10 @@ export interface Disk {
   /** The view's file, which LMDB writes without synchronising. */
   view: MemoryState;
   isFull: boolean;
-  readonly faults: SimulatedDisk['faults'];
+  /** No file can be read. */
+  isUnreadable: boolean;
+  /** Milliseconds that one operation takes longer at most. */
+  slowMs: number;
   files(process: ProcessTimers): Files;
   /** The machine loses power. */
   powerLoss(): void;
@@ -23,13 +26,19 @@ export function createDisk(random: Random, scheduler: Scheduler, delay: () => nu
   const simulated = createSimulatedDisk({
     random: () => random.next(),
     now: () => scheduler.now(),
-    delay,
+    delay: () => delay() + (disk.slowMs === 0 ? 0 : Math.floor(random.next() * disk.slowMs)),
   });
   const { faults } = simulated;
   let spoolsRead = 0;
   const disk: Disk = {
     view: emptyView(),
-    faults,
+    slowMs: 0,
+    get isUnreadable() {
+      return faults.read > 0;
+    },
+    set isUnreadable(isUnreadable) {
+      faults.read = isUnreadable ? 1 : 0;
+    },
     get isFull() {
       return faults.capacity === 0;
     },

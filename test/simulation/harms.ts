@@ -222,6 +222,32 @@ export const HARMS: readonly Harm[] = [
     },
   },
   {
+    name: 'node: disk is slow',
+    weight: 2,
+    begin(world) {
+      const { disk } = pickNode(world).machine;
+      disk.slowMs = world.random.pick([200, 2_000]);
+      return () => {
+        disk.slowMs = 0;
+      };
+    },
+  },
+  {
+    name: 'node: disk cannot be read at a start',
+    weight: 2,
+    begin(world) {
+      const node = pickNode(world);
+      const { disk } = node.machine;
+      disk.isUnreadable = true;
+      world.killed(node);
+      node.kill();
+      node.start();
+      return () => {
+        disk.isUnreadable = false;
+      };
+    },
+  },
+  {
     name: 'node: files of the view are removed',
     weight: 1,
     begin(world) {
@@ -318,7 +344,7 @@ export const HARMS: readonly Harm[] = [
   },
   {
     name: 'database: is restored',
-    weight: 0.7,
+    weight: 1.5,
     begin(world) {
       // A database is restored while control is stopped.
       for (const control of world.controls) control.kill();

@@ -15,7 +15,7 @@ import { createMemoryView, type MemoryView } from '../support/view/memory-view.t
 import type { Common, ProcessPorts } from './common.ts';
 import { emptyView } from './disk.ts';
 import { type AskedProcess, createAsking } from './edge/asking.ts';
-import { lostAcknowledgements } from './edge/lost-acknowledgements.ts';
+import { lossyUsage, type UsageLoss } from './edge/lossy-usage.ts';
 import type { Names } from './edge/names.ts';
 import { openNodeSigning } from './edge/node-secrets.ts';
 import type { Observe } from './edge/observation.ts';
@@ -38,8 +38,8 @@ export interface NodeOptions extends Common {
   readonly validator: Validator | null;
   /** An answer counts as usage of a namespace; `isSure` false: perhaps. */
   readonly metered: (node: string, namespaceId: string, isSure: boolean) => void;
-  /** Whether control's acknowledgement of a batch of usage is lost. */
-  readonly isUnacknowledged: () => boolean;
+  /** What happens to a batch of usage on its way to control. */
+  readonly usageLoss: () => UsageLoss;
   /** What must not be: the simulation ends with it. */
   readonly wrong: (error: unknown) => void;
 }
@@ -58,6 +58,8 @@ export interface SimulatedNode {
   kill(): void;
   /** Some questions come, within the next milliseconds. */
   isAsked(): void;
+  /** Every name that a token may open, within the next milliseconds. */
+  isAskedPrivately(): void;
   /** Its view's files are removed. */
   loseView(): void;
 }
@@ -194,7 +196,7 @@ export function createNode(options: NodeOptions): SimulatedNode {
     void openNodeAccounting({
       node: name,
       boot,
-      usage: lostAcknowledgements(busUsageSink(rpc), options.isUnacknowledged),
+      usage: lossyUsage(busUsageSink(rpc), options.usageLoss),
       queryLog: privateRows(busQueryLogSink(rpc), options.names, asking.answered, options.wrong),
       spool: usageSpool('/node', disk.files(process)),
       onDropped: () => {},
@@ -228,6 +230,9 @@ export function createNode(options: NodeOptions): SimulatedNode {
     isAsked() {
       if (running !== null && !machine.isPaused()) asking.some(running.asked);
     },
+    isAskedPrivately() {
+      if (running !== null && !machine.isPaused()) asking.everyPrivate(running.asked);
+    },
     loseView: () => running?.view.lose(),
   };
   return node;
@@ -247,7 +252,7 @@ interface CommitHooks {
 function onDisk(view: ViewWriter, { timers, disk, chance }: ProcessPorts, hooks: CommitHooks): ViewWriter {
   const write = (run: () => Promise<void>, changes: readonly ChangeBody[] = []): Promise<void> =>
     new Promise((resolve, reject) => {
-      const ms = 1 + Math.floor(chance() * 4);
+      const ms = 1 + Math.floor(chance() * (4 + disk.slowMs / 4));
       if (changes.length > 0) hooks.writing(changes, ms);
       timers.after(ms, () => {
         if (disk.isFull) reject(Object.assign(new Error('no space left'), { code: 'ENOSPC' }));

@@ -195,6 +195,13 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     to: 'sum + count, 0) };',
     finds: /^ModelError: usage of .* answers of all are shown/,
   },
+  'unread-spool-overwritten': {
+    why: 'answers that were not sent before a restart are never counted when the disk could not be read for a moment',
+    file: 'src/dns/accounting/node-accounting.ts',
+    from: '    if (!isRead) await read();\n',
+    to: '    isRead = true;\n',
+    finds: /^usage: \d+ answers are missing/,
+  },
   'new-key-signs-at-once': {
     why: 'resolvers that hold the keys of an hour ago find answers bogus',
     file: 'src/dns/dnssec/rollover.ts',

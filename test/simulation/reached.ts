@@ -12,6 +12,8 @@ export const REACHED: readonly string[] = [
   'repair from control',
   'repair from stream',
   'acknowledgement of usage lost',
+  'batch of usage lost',
+  'accounting fault spool',
   'spool read',
   'snapshot made',
   'snapshot adopted',

@@ -15,7 +15,7 @@ export interface Shape {
   readonly sleepsAfter: number | null;
   /** Messages of the feed have keys and signatures. */
   readonly isWhole: boolean;
-  /** Acknowledgements of usage are lost, from the first step to the end of the rest: storms are shorter than what a sender waits. */
+  /** Acknowledgements of usage are lost; at the end of the storm all of them, or all batches, until nodes have started again. */
   readonly losesAcknowledgements: boolean;
 }
 

@@ -3,6 +3,7 @@ import { type Counters, createCounters } from './counters.ts';
 import { satisfied } from './customers/satisfied.ts';
 import { HARMS, type Harm } from './harms.ts';
 import { difference, InvariantError } from './invariants.ts';
+import type { SimulatedNode } from './node.ts';
 import { createRandom, pickWeighted, type Random } from './random.ts';
 import { shapeOf } from './shape.ts';
 import { createWorld, type World } from './world.ts';
@@ -22,6 +23,11 @@ const REST_MS = 4_000;
 /** And usage has arrived. */
 const USAGE_MS = 40_000;
 const LOOK_MS = 250;
+/** Answers wait in workers for a second, and in memory for two looks at the spool. */
+const STARTED_MS = 1_000;
+const SPOOLED_MS = 8_000;
+/** Longer than the first look of a process that could not read its spool. */
+const UNREAD_MS = 4_000;
 /** Where keys are rolled: everything sleeps after so many steps, and is watched for so long afterwards. */
 const ROLLING_STEPS = 5;
 const ROLLING_SECONDS = 90;
@@ -62,7 +68,7 @@ async function storm(
   await scheduler.advance(500);
   void judged.begin();
   await scheduler.advance(1_000);
-  const { steps, sleepsAfter } = shapeOf(seed);
+  const { steps, sleepsAfter, losesAcknowledgements } = shapeOf(seed);
   for (let step = 0; step < steps; step++) {
     for (const each of [random, customers, judged]) each.enter(step);
     const ms = random.chance(0.1) ? random.between(500, 3_000) : random.between(1, 300);
@@ -73,7 +79,7 @@ async function storm(
     counters.count('steps');
     for (let left = customers.pick(ACTS); left > 0; left--) judged.act();
     for (const node of nodes) {
-      if (node.machine.disk.isFull) usage.diskWasFull(node.name);
+      if (isTroubled(node)) usage.diskWasFull(node.name);
       node.isAsked();
     }
     if (random.chance(0.25)) begin(world, harms, ends, counters);
@@ -92,6 +98,41 @@ async function storm(
   for (const name of [...ends.keys()]) end(world, ends, name);
   // Whose question or answer is a minute late waits for its time-out: that is the last fault.
   if (isLate) await scheduler.advance(ANSWER_MS);
+  if (losesAcknowledgements) await loseUsage(world);
+}
+
+function startAll({ controls, nodes }: World): void {
+  for (const each of [...controls, ...nodes]) if (!each.isRunning()) each.start();
+}
+
+/** It may not have written its spool. */
+const isTroubled = ({ machine: { disk } }: SimulatedNode): boolean =>
+  disk.isFull || disk.isUnreadable || disk.slowMs > 0;
+
+/** No batch of usage arrives, or no acknowledgement, until nodes have them in their spools. Then they start again, and read them, at once or later. */
+async function loseUsage(world: World): Promise<void> {
+  const { random, scheduler, nodes, usage, customers } = world;
+  startAll(world);
+  await scheduler.advance(STARTED_MS);
+  void customers.writeForReads();
+  await scheduler.advance(STARTED_MS);
+  world.usageLoss = random.pick(['batch', 'acknowledgement']);
+  for (const node of nodes) node.isAskedPrivately();
+  await scheduler.advance(SPOOLED_MS);
+  const isUnreadable = random.chance(0.5);
+  for (const node of nodes) {
+    if (!node.isRunning()) continue;
+    world.killed(node);
+    node.kill();
+    if (isUnreadable) {
+      node.machine.disk.isUnreadable = true;
+      usage.diskWasFull(node.name);
+    }
+    node.start();
+  }
+  await scheduler.advance(UNREAD_MS);
+  world.usageLoss = null;
+  for (const { machine } of nodes) machine.disk.isUnreadable = false;
 }
 
 const LATE = 'network: messages come up to a minute late';
@@ -134,14 +175,13 @@ function end(world: World, ends: Map<string, () => void>, name: string): void {
 
 /** Everything is dead for hours: the stream forgets, keys are destroyed. */
 async function sleep(world: World, ends: Map<string, () => void>, ms: number): Promise<void> {
-  const { scheduler, broker, controls, nodes } = world;
+  const { scheduler, broker, nodes } = world;
   await scheduler.advance(ms);
   if (ms > 7_200_000) broker.purge(Number.POSITIVE_INFINITY);
   for (const name of [...ends.keys()]) if (name.startsWith('clock')) end(world, ends, name);
   // On the embedded engine each start of a dispatcher ends the leases of all: what another one sends meanwhile is sent again.
   world.customers.disturbed();
-  for (const control of controls) if (!control.isRunning()) control.start();
-  for (const node of nodes) if (!node.isRunning()) node.start();
+  startAll(world);
   if (!world.rollsKeys) return;
   // A step of a rollover waits until all nodes have told their keys, and looks again after a minute.
   for (let second = 0; second < ROLLING_SECONDS; second++) {
@@ -153,9 +193,8 @@ async function sleep(world: World, ends: Map<string, () => void>, ms: number): P
 
 /** Without faults all views become equal, the stream is whole, and usage arrives. */
 async function rest(world: World, counters: Counters): Promise<void> {
-  const { scheduler, nodes, controls, truth, usage } = world;
-  for (const control of controls) if (!control.isRunning()) control.start();
-  for (const node of nodes) if (!node.isRunning()) node.start();
+  const { scheduler, nodes, truth, usage } = world;
+  startAll(world);
   world.trace('rest');
   const began = scheduler.now();
   for (;;) {

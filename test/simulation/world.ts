@@ -9,6 +9,7 @@ import type { Counters } from './counters.ts';
 import { createJudgedCustomers, type JudgedCustomers } from './customers/judged.ts';
 import { createDatabase, type Database } from './database.ts';
 import { createDisk } from './disk.ts';
+import type { UsageLoss } from './edge/lossy-usage.ts';
 import { createSentMessages } from './edge/sent-messages.ts';
 import { createValidator } from './edge/validator.ts';
 import { createParent } from './edge/zone-keys.ts';
@@ -60,6 +61,8 @@ export interface World {
   readonly rollsKeys: boolean;
   /** Keys of a backup are in use: resolvers may hold later ones, and know nothing of these. */
   keysRestored(): void;
+  /** What every batch of usage loses. */
+  usageLoss: UsageLoss | 'some acknowledgements';
   /** The end of the stream was torn for a publisher: it may lack what control still answers. */
   mayHaveGaps: boolean;
   /** The stream was lost, its numbers too, while two published. */
@@ -156,10 +159,14 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
   const usage = createUsageLedger(scheduler, truth);
   const askers = randomOf(streams.askers);
   const acknowledgements = randomOf(streams.acknowledgements);
-  const isUnacknowledged = (): boolean => {
-    const isLost = losesAcknowledgements && acknowledgements.chance(ACKNOWLEDGEMENTS_LOST);
-    if (isLost) counters.count('acknowledgement of usage lost');
-    return isLost;
+  const lossOfUsage = (): UsageLoss => {
+    const { usageLoss } = world;
+    const isByChance = usageLoss === 'some acknowledgements';
+    const some: UsageLoss =
+      isByChance && acknowledgements.chance(ACKNOWLEDGEMENTS_LOST) ? 'acknowledgement' : null;
+    const loss = isByChance ? some : usageLoss;
+    if (loss !== null) counters.count(`${loss} of usage lost`);
+    return loss;
   };
   const validator = shape.isSigned
     ? createValidator({
@@ -189,7 +196,7 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
       observe: customers.observe,
       validator,
       metered: usage.answered,
-      isUnacknowledged,
+      usageLoss: lossOfUsage,
       wrong,
     }),
   );
@@ -220,6 +227,7 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
     keysRestored() {
       if (rollsKeys) validator?.excuse();
     },
+    usageLoss: losesAcknowledgements ? 'some acknowledgements' : null,
     mayHaveGaps: false,
     mayOverlap: false,
     endpoint: customers.deliver,

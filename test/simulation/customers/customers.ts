@@ -30,6 +30,8 @@ export interface Customers {
   readonly act: () => void;
   /** Everybody reads everything, with nothing else under way. */
   readonly readAll: () => Promise<void>;
+  /** Each has a record, and a token that opens it. */
+  readonly writeForReads: () => Promise<void>;
   /** What `GET /usage` tells each, by mail address; without those who got no answer. */
   readonly readUsage: () => Promise<ReadonlyMap<string, Answers>>;
   /** Everything that was begun has ended. */
@@ -343,17 +345,13 @@ export function createCustomers(options: CustomersOptions): Customers {
   async function run(action: Action, customer: Customer): Promise<void> {
     underWay++;
     try {
-      if (customer.token === null) await signUp(customer);
+      customer.token ??= await operator.user(mailOf(customer), 'team');
       if (customer.token !== null) await action(customer);
     } catch (error) {
       options.onError(error);
     } finally {
       underWay--;
     }
-  }
-
-  async function signUp(customer: Customer): Promise<void> {
-    customer.token = await operator.user(mailOf(customer), 'team');
   }
 
   return {
@@ -373,6 +371,9 @@ export function createCustomers(options: CustomersOptions): Customers {
     },
     act() {
       void run(pickWeighted(drawn, random).run, random.pick(all));
+    },
+    async writeForReads() {
+      for (const customer of all) for (const name of ALWAYS) await run(actions[name]![1], customer);
     },
     async readUsage() {
       const shown = new Map<string, Answers>();

@@ -26,7 +26,10 @@ import { type Customers, createCustomers } from './customers.ts';
 
 /** Customers with all that they have, and what the model says of what they and everybody else see. */
 export interface JudgedCustomers
-  extends Pick<Customers, 'begin' | 'act' | 'readAll' | 'readUsage' | 'tokenEnd' | 'dayPasses'> {
+  extends Pick<
+    Customers,
+    'begin' | 'act' | 'readAll' | 'writeForReads' | 'readUsage' | 'tokenEnd' | 'dayPasses'
+  > {
   /** From here on what they do depends on the seed and this step alone. */
   enter(step: number): void;
   /** Requests that wait for an answer. */
@@ -173,6 +176,7 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
     act: customers.act,
     readAll: customers.readAll,
     readUsage: customers.readUsage,
+    writeForReads: customers.writeForReads,
     tokenEnd: (now) => customers.tokenEnd(now),
     dayPasses: () => customers.dayPasses(),
     enter: (step) => random.enter(step),

@@ -9,7 +9,7 @@ import { InvariantError } from '../invariants.ts';
 import type { Random } from '../random.ts';
 import type { ProcessTimers } from '../scheduler.ts';
 import { agrees, judge, type Verdict } from './judge.ts';
-import { anyQuestion, type Names, questionAbout } from './names.ts';
+import { anyQuestion, type Names, privateQuestions, questionAbout } from './names.ts';
 import type { AskedName, DecodedAnswer, NodeClaim, Observe } from './observation.ts';
 import { KEYS_OCTETS, questionOctets, readReply } from './packets.ts';
 import type { ReadableView, SharedView } from './shared-view.ts';
@@ -30,6 +30,8 @@ export interface AskedProcess {
 export interface Asking {
   /** Some questions of any kind, within the next milliseconds. */
   some(process: AskedProcess): void;
+  /** Every name that a token of a customer may open, within the next milliseconds. */
+  everyPrivate(process: AskedProcess): void;
   /** The view is about to be written, for so many milliseconds. */
   writing(process: AskedProcess, changes: readonly ChangeBody[], ms: number): void;
   /** The next line commits. */
@@ -199,6 +201,10 @@ export function createAsking(options: AskingOptions): Asking {
           : random.pick(remembered);
         later(process, random.between(1, 40), question);
       }
+    },
+    everyPrivate(process) {
+      for (const asked of privateQuestions(names))
+        later(process, random.between(1, 40), repeated(process, asked));
     },
     writing(process, changes, ms) {
       around = null;

@@ -39,6 +39,17 @@ export function questionAbout(change: ChangeBody, names: Names, random: Random):
   return question(key, namespace, token ?? null, random);
 }
 
+/** A question for each key of a namespace that has a token, with its latest: those that may count as usage. */
+export function privateQuestions({ namespaces, keysOf, tokensOf }: Names): readonly AskedName[] {
+  return namespaces.flatMap((namespace) => {
+    const token = tokensOf(namespace).at(-1);
+    if (token === undefined) return [];
+    return keysOf(namespace).map(
+      (key): AskedName => ({ key, namespace, token, type: 'TXT', transport: 'tcp', dnssecOk: false }),
+    );
+  });
+}
+
 function question(key: string, namespace: string, token: string | null, random: Random): AskedName {
   const type = random.chance(0.9) ? 'TXT' : random.pick(TYPES);
   const transport = random.chance(0.7) ? 'udp' : 'tcp';
