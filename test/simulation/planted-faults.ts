@@ -188,13 +188,6 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     finds: /^ModelError: .* (records are more than|records of) 5$/,
     small: true,
   },
-  'usage-of-deleted-not-shown': {
-    why: 'private reads of a namespace are not shown any more once it is deleted',
-    file: 'src/control/usage/rules.ts',
-    from: 'sum + count, deleted) };',
-    to: 'sum + count, 0) };',
-    finds: /^ModelError: usage of .* answers of all are shown/,
-  },
   'unread-spool-overwritten': {
     why: 'answers that were not sent before a restart are never counted when the disk could not be read for a moment',
     file: 'src/dns/accounting/node-accounting.ts',
