@@ -40,13 +40,13 @@ export function questionAbout(change: ChangeBody, names: Names, random: Random):
 }
 
 /** A question for each key of a namespace that has a token, with its latest: those that may count as usage. */
-export function privateQuestions({ namespaces, keysOf, tokensOf }: Names): readonly AskedName[] {
-  return namespaces.flatMap((namespace) => {
-    const token = tokensOf(namespace).at(-1);
+export function privateQuestions(names: Names): readonly AskedName[] {
+  return names.namespaces.flatMap((namespace) => {
+    const token = names.tokensOf(namespace).at(-1);
     if (token === undefined) return [];
-    return keysOf(namespace).map(
-      (key): AskedName => ({ key, namespace, token, type: 'TXT', transport: 'tcp', dnssecOk: false }),
-    );
+    return names
+      .keysOf(namespace)
+      .map((key): AskedName => ({ key, namespace, token, type: 'TXT', transport: 'tcp', dnssecOk: false }));
   });
 }
 
