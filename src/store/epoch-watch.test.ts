@@ -4,9 +4,11 @@ import { createManualTimers } from '../../test/support/base/lifecycle/manual-tim
 import { type NewEpoch, startEpochWatch } from './epoch-watch.ts';
 import type { Db } from './store.ts';
 
+const STARTED_AT = 2_000;
+
 /** A log, with the sequence number where its present epoch began. */
-function openWorld() {
-  const log = { epoch: 'a', head: 100, began: 0, isAway: false };
+function openWorld(epoch = 'a') {
+  const log = { epoch, head: 100, began: 0, isAway: false };
   const timers = createManualTimers();
   const told: NewEpoch[] = [];
   let hear = (_seq: number): void => {};
@@ -32,6 +34,7 @@ function openWorld() {
       },
     },
     (found) => told.push(found),
+    STARTED_AT,
     timers,
   );
   return {
@@ -74,6 +77,19 @@ describe('the watch of the epoch', () => {
     assert.deepEqual(told, [{ seq: 104, lost: 3 }]);
     assert.equal(watch.beganAt(), 5_000);
     await watch.stop();
+  });
+
+  it('tells of an epoch that the first connection of this process gave, and of none from before its start', async () => {
+    for (const [epoch, expected] of [
+      [`a.${STARTED_AT}`, [{ seq: 0, lost: 0 }]],
+      [`a.${STARTED_AT - 1}`, []],
+    ] as const) {
+      const { told, watch, second } = openWorld(epoch);
+      await second();
+      await second();
+      assert.deepEqual(told, expected);
+      await watch.stop();
+    }
   });
 
   it('tells of no loss when an operator gives the epoch beside writes', async () => {

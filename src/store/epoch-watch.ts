@@ -20,10 +20,14 @@ export interface EpochWatch {
   stop(): Promise<void>;
 }
 
-/** Tells of each new epoch that the log gets while this process runs, whoever gave it. */
+/**
+ * Tells of each new epoch that the log gets while this process runs, whoever gave it.
+ * @param startedAt before the store was opened, milliseconds since 1970-01-01 UTC: its first connection may have given the epoch
+ */
 export function startEpochWatch(
   { read, changes }: Pick<Store, 'read' | 'changes'>,
   onNewEpoch: (found: NewEpoch) => void,
+  startedAt: number,
   timers: Timers = wholeSecondTimers,
 ): EpochWatch {
   let known: string | null = null;
@@ -40,7 +44,8 @@ export function startEpochWatch(
     timers,
     async task() {
       const { epoch, head } = await changes.bounds();
-      if (known !== null && epoch !== known) {
+      const isNew = known === null ? epochTime(epoch) >= startedAt : epoch !== known;
+      if (isNew) {
         const seq = Number((await readFact(read, 'epoch_seq')) ?? head);
         // Without an outage nobody knows of which epoch the changes are that were heard since the last look.
         onNewEpoch({ seq, lost: Math.max(0, (isAway ? heard : last) - seq) });

@@ -67,6 +67,7 @@ export async function openControlSide(
   opened: CloseStep[],
 ): Promise<ControlSide> {
   const { config, clock, log, metrics, dnsPorts, dns, ownNode, counts, freeMemory, cancel } = options;
+  const startedAt = clock();
   // An existing database needs the secret that encrypted it. Do not make another one.
   const mayMakeSecret = config.databaseUrl !== null || !hasLocalStore(config.dataDir);
   const secret = loadSecret(config.dataDir, config.secret, mayMakeSecret);
@@ -123,7 +124,7 @@ export async function openControlSide(
     log.event('store.state', { state: isUp ? 'up' : 'down' }, error),
   );
   opened.push(() => probe.stop());
-  const epochs = startEpochWatch(store, (found) => log.event('store.new_epoch', found));
+  const epochs = startEpochWatch(store, (found) => log.event('store.new_epoch', found), startedAt);
   opened.push(() => epochs.stop());
   return {
     app: role.app,

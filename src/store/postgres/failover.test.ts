@@ -131,7 +131,7 @@ describe('a PostgreSQL that went on elsewhere', { skip: postgresMissing() ?? fal
   scenario('that does not tell its place is used as before', async (open, database) => {
     const epoch = await epochOf(await open());
     await database.query(ELSEWHERE);
-    for (const code of ['0A000', '42501', '42883']) {
+    for (const code of ['0A000', '42501', '42883', '55000']) {
       let asked = 0;
       const other = {
         async query(): Promise<never> {

@@ -32,8 +32,11 @@ const MOVE = `with moved as (
     update service_facts set value = $1 where name = 'server' and value = $2 returning name)
   update service_facts set value = $3 where name = 'epoch' and exists (select 1 from moved) returning name`;
 
-/** SQLSTATE of functions that a PostgreSQL of another make does not have, or not for this user: then nothing is compared. */
-const UNKNOWN: ReadonlySet<unknown> = new Set(['0A000', '42501', '42883']);
+/**
+ * SQLSTATE of functions that a PostgreSQL of another make does not have, or not for this user: then nothing is compared. Amazon Aurora
+ * answers 55000 (object_not_in_prerequisite_state) as long as its wal_level is not `logical`.
+ */
+const UNKNOWN: ReadonlySet<unknown> = new Set(['0A000', '42501', '42883', '55000']);
 /** undefined_table: of a database that has not been migrated. */
 const NO_TABLE = '42P01';
 /** cannot_connect_now: a start waits for such a server. */
