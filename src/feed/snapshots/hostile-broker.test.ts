@@ -171,6 +171,44 @@ describe('snapshots of a broker that nobody trusts', () => {
     await assert.rejects(slow.put({ ...made, content: inPieces(content) }), { reason: 'timeout' });
   });
 
+  it('are put by a broker that is late with each manifest and each part that it deletes', async () => {
+    const asked = new Set<string>();
+    /** Done all the same, as far as anybody knows. */
+    async function lateOnce(call: string, done: Promise<void>): Promise<void> {
+      await done;
+      if (asked.has(call)) return;
+      asked.add(call);
+      throw new BusError('timeout');
+    }
+    let deleted = 0;
+    const slow = createSnapshotWriter({
+      bus: {
+        ...bus,
+        putChunk: (name, data) => {
+          const done = bus.putChunk(name, data);
+          return name.includes('manifest') ? lateOnce(`put ${name} ${data.length}`, done) : done;
+        },
+        deleteChunk(name) {
+          deleted++;
+          return lateOnce(`delete ${name}`, bus.deleteChunk(name));
+        },
+      },
+      secrets: () => ({ key: world.key, signer: secrets.signer, random: (octets) => randomBytes(octets) }),
+      verifier,
+      clock: () => world.now,
+    });
+    for (let seq = 1; seq <= 3; seq++) {
+      const content = inPieces(randomBytes(2 * PART));
+      await slow.put({ kind: 'view', epoch: EPOCH, seq, format: FORMAT, content });
+    }
+    assert.ok(asked.size > 2, 'manifests and parts were late');
+    assert.ok(deleted >= 4);
+    assert.deepEqual(
+      (await world.reader.find('view')).map(({ manifest }) => manifest.seq),
+      [3, 2],
+    );
+  });
+
   it('removes a draft when the disk is full', async () => {
     const made = await put(1, randomBytes(2 * PART));
     world.files.room = PART + 1;

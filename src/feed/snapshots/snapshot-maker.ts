@@ -193,7 +193,7 @@ export function createSnapshotWriter(options: SnapshotWriterOptions): SnapshotWr
 
   async function removeOthers(kind: SnapshotKind, kept: readonly Uint8Array[]): Promise<void> {
     const names = (await bus.chunkNames()).filter((name) => isLeftOver(name, kind, kept));
-    await together(names, (name) => bus.deleteChunk(name));
+    await together(names, (name) => untilAnswered(() => bus.deleteChunk(name)));
   }
 
   async function putParts(snapshot: SnapshotContent, id: Uint8Array, { key, random }: BatchSecrets) {
@@ -225,7 +225,8 @@ export function createSnapshotWriter(options: SnapshotWriterOptions): SnapshotWr
       const at = Math.max(clock(), (newest?.manifest.at ?? 0) + 1);
       const manifest: SnapshotManifest = { kind, id, keyId: hour.key.id, epoch, seq, at, ...sums, format };
       const slot = SLOTS.find((each) => each !== newest?.slot) ?? SLOTS[0];
-      await bus.putChunk(manifestName(kind, slot), writeManifest(manifest, hour));
+      const message = writeManifest(manifest, hour);
+      await untilAnswered(() => bus.putChunk(manifestName(kind, slot), message));
       await removeOthers(kind, [id, ...idsOf(present.slice(0, 1))]);
       return manifest;
     },
