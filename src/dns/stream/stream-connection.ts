@@ -76,6 +76,12 @@ export class StreamConnection {
     return this.inFlight > 0 || this.#tickScheduled ? null : this.#finishedAt;
   }
 
+  /** Whether the peer has been silent, or has taken no replies, for too long. One that waits for its turn is neither. Milliseconds. */
+  isOverdue(now: number, idleMs: number, drainMs: number): boolean {
+    if (this.stalledAt !== null && now - this.stalledAt >= drainMs) return true;
+    return this.inFlight === 0 && !this.#tickScheduled && now - this.activeAt >= idleMs;
+  }
+
   /** Stops reading, answers the queries received, closes. */
   drain(): void {
     this.#draining = true;
@@ -90,10 +96,10 @@ export class StreamConnection {
     if (this.#draining || this.#hungUp) return;
     if (!this.#splitter.pending) this.activeAt = this.#context.clock();
     this.#splitter.push(chunk);
-    // Each TLS record of a read is an event of its own: one tick answers them all. Only a tick can stop the next read.
+    // Each TLS record of a read is an event of its own: one tick answers them all. It also begins to read again.
     const { chunks, octets } = this.#splitter;
-    if (chunks >= QUERIES_A_TURN || octets >= OCTETS_A_TURN) this.#tick();
-    else this.#scheduleTick();
+    if (chunks >= QUERIES_A_TURN || octets >= OCTETS_A_TURN) this.#socket.pause();
+    this.#scheduleTick();
   }
 
   #scheduleTick(): void {
@@ -103,7 +109,7 @@ export class StreamConnection {
 
   #onDrain(): void {
     this.stalledAt = null;
-    this.#tick();
+    this.#scheduleTick();
   }
 
   get #paused(): boolean {
@@ -140,7 +146,7 @@ export class StreamConnection {
     this.#waking = (this.#context.timers ?? backgroundTimers).after(waitMs, () => {
       this.#waking = null;
       // The 'close' event of a destroyed socket may come later than this.
-      if (!this.#socket.destroyed) this.#tick();
+      if (!this.#socket.destroyed) this.#scheduleTick();
     });
     return null;
   }
@@ -223,7 +229,7 @@ export class StreamConnection {
       this.#corkTick();
       this.#write(octets);
     }
-    if (wasPaused && !this.#paused && !this.#tickScheduled) this.#tick();
+    if (wasPaused && !this.#paused) this.#scheduleTick();
     else this.#settle();
   }
 

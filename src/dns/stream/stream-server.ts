@@ -153,12 +153,7 @@ async function serveStreams(
 }
 
 function sweep(open: Iterable<StreamConnection>, now: number, idleMs: number, drainMs: number): void {
-  for (const connection of open) {
-    const { activeAt, stalledAt, inFlight } = connection;
-    const idleTooLong = inFlight === 0 && now - activeAt >= idleMs;
-    const stalledTooLong = stalledAt !== null && now - stalledAt >= drainMs;
-    if (idleTooLong || stalledTooLong) connection.destroy();
-  }
+  for (const connection of open) if (connection.isOverdue(now, idleMs, drainMs)) connection.destroy();
 }
 
 /** Rejects as `listen` fails (address in use, no permission). */

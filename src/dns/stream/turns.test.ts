@@ -7,10 +7,12 @@ import { frame, idOf, query, setting, until } from '../../../test/support/dns/fa
 import { ReplyDecorator } from '../shared/edns.ts';
 import { MISSES_A_TURN } from '../shared/handler.ts';
 import type { ListenOptions } from '../shared/listener.ts';
+import { WRITE_BUFFER_OCTETS } from './framing.ts';
 import { StreamConnection } from './stream-connection.ts';
 import { StreamTurns } from './turns.ts';
 
 const HUNDREDS = 100;
+const HOUR_MS = 3_600_000;
 
 /** Connections of one listener, and the order of answers: the connection of each, by number. */
 function listener() {
@@ -30,21 +32,27 @@ function listener() {
     },
   };
   const turns = new StreamTurns();
+  const transport = 'tcp' as const;
   const decorator = new ReplyDecorator('tcp', { cookies: null });
+  const time = { now: 0 };
+  const connections: StreamConnection[] = [];
   /** @returns the socket of a peer that reads */
   const connect = (): Duplex => {
     const socket = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });
-    new StreamConnection(Object.assign(socket, { setNoDelay() {} }) as unknown as Socket, '127.0.0.1', {
+    const peer = Object.assign(socket, { setNoDelay() {} }) as unknown as Socket;
+    const context = {
       ...options,
+      clock: () => time.now,
       handler: own,
-      transport: 'tcp',
+      transport,
       decorator,
       pipeline: 128,
       turns,
-    });
+    };
+    connections.push(new StreamConnection(peer, '127.0.0.1', context));
     return socket;
   };
-  return { order, connect };
+  return { order, connect, connections, time };
 }
 
 /** So many queries of the connection of this number in one read. */
@@ -87,6 +95,35 @@ describe('connections take turns', () => {
       runs(order),
       [...connections, ...connections].map((one) => `${one}x${MISSES_A_TURN}`).join(' '),
     );
+  });
+
+  test('a read so long that no more is gathered gives no turn beside the others', async () => {
+    const { order, connect } = listener();
+    const connections = 5;
+    const octets = Math.ceil(WRITE_BUFFER_OCTETS / MISSES_A_TURN);
+    for (let one = 1; one <= connections; one++) {
+      const long = frame(Buffer.concat([query(one, 'fresh'), Buffer.alloc(octets)]));
+      connect().push(Buffer.concat(Array.from({ length: MISSES_A_TURN }, () => long)));
+    }
+    for (let turns = 1; turns <= connections; turns++) {
+      await turn();
+      assert.ok(order.length <= turns * MISSES_A_TURN, `${order.length} answers in ${turns} turns`);
+    }
+    await until(() => order.length === connections * MISSES_A_TURN);
+  });
+
+  test('a connection that waits long for its turn does not count as silent', async () => {
+    const { order, connect, connections, time } = listener();
+    for (const one of [1, 2]) connect().push(queries(MISSES_A_TURN, one));
+    while (order.length === 0) await turn();
+    time.now = HOUR_MS;
+    const isOverdue = (): boolean => connections[1]!.isOverdue(time.now, HOUR_MS, HOUR_MS);
+    assert.equal(isOverdue(), false, 'it waits');
+    await until(() => order.length === 2 * MISSES_A_TURN);
+    await turn();
+    assert.equal(isOverdue(), false, 'it was answered now');
+    time.now = 2 * HOUR_MS;
+    assert.equal(isOverdue(), true);
   });
 
   test('answers from the packet cache end no turn', async () => {
