@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createManualTimers } from '../../test/support/base/lifecycle/manual-timers.ts';
 import { type NewEpoch, startEpochWatch } from './epoch-watch.ts';
 import type { Db } from './store.ts';
@@ -8,7 +9,7 @@ const STARTED_AT = 2_000;
 
 /** A log, with the sequence number where its present epoch began. */
 function openWorld(epoch = 'a') {
-  const log = { epoch, head: 100, began: 0, isAway: false };
+  const log = { epoch, head: 100, began: 0, isAway: false, answer: Promise.resolve(), looks: 0 };
   const timers = createManualTimers();
   const told: NewEpoch[] = [];
   let hear = (_seq: number): void => {};
@@ -21,6 +22,8 @@ function openWorld(epoch = 'a') {
       read,
       changes: {
         async bounds() {
+          log.looks++;
+          await log.answer;
           if (log.isAway) throw new Error('away');
           return { epoch: log.epoch, head: log.head, oldest: 1 };
         },
@@ -76,6 +79,24 @@ describe('the watch of the epoch', () => {
     await second();
     assert.deepEqual(told, [{ seq: 104, lost: 3 }]);
     assert.equal(watch.beganAt(), 5_000);
+    await watch.stop();
+  });
+
+  it('counts no change of the new epoch that came while a look waited for the dead server', async () => {
+    const { log, told, watch, commit, second } = openWorld();
+    await second();
+    commit(7);
+    const answer = Promise.withResolvers<void>();
+    Object.assign(log, { isAway: true, answer: answer.promise });
+    const { looks } = log;
+    const looked = second();
+    while (log.looks === looks) await nextTurn();
+    commit(5_000);
+    answer.resolve();
+    await looked;
+    Object.assign(log, { epoch: 'a.5000', began: 104, isAway: false });
+    await second();
+    assert.deepEqual(told, [{ seq: 104, lost: 3 }]);
     await watch.stop();
   });
 

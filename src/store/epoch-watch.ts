@@ -35,6 +35,8 @@ export function startEpochWatch(
   let last = 0;
   let heard = 0;
   let isAway = false;
+  /** What had been heard when the look began. */
+  let asked = 0;
   const unlisten = changes.onChange((seq) => {
     // What is heard after an outage may be of the new epoch.
     if (!isAway) heard = Math.max(heard, seq);
@@ -43,6 +45,7 @@ export function startEpochWatch(
     ms: LOOK_MS,
     timers,
     async task() {
+      asked = heard;
       const { epoch, head } = await changes.bounds();
       const isNew = known === null ? epochTime(epoch) >= startedAt : epoch !== known;
       if (isNew) {
@@ -57,6 +60,8 @@ export function startEpochWatch(
     },
     // `startStoreProbe` tells of a database that does not answer.
     onError() {
+      // It may have waited for a dead connection for long, while others already heard of the new epoch.
+      if (!isAway) heard = asked;
       isAway = true;
     },
   });
