@@ -21,6 +21,11 @@ export interface Disk {
   readonly spoolsRead: number;
 }
 
+/** Whoever has this disk may not have written its spool. */
+export function isTroubled(disk: Disk): boolean {
+  return disk.isFull || disk.isUnreadable || disk.slowMs > 0;
+}
+
 /** @param delay milliseconds of one operation */
 export function createDisk(random: Random, scheduler: Scheduler, delay: () => number): Disk {
   const simulated = createSimulatedDisk({

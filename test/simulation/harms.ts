@@ -106,9 +106,14 @@ export const HARMS: readonly Harm[] = [
   {
     name: 'stream: a replica is behind',
     weight: 2,
-    begin({ broker, random, nodes, controls }) {
+    begin(world) {
+      const { broker, random, nodes, controls } = world;
       const { name } = random.pick([...nodes, ...controls]);
-      broker.behind.set(name, random.between(1, 5));
+      const messages = random.between(1, 5);
+      broker.behind.set(name, messages);
+      // A replica that has none of the messages looks as a stream does whose messages were removed by their age: a publisher that begins then
+      // goes on behind it, at the head of the log.
+      if (CONTROLS.includes(name) && broker.stream.length <= messages) world.mayHaveGaps = true;
       return () => broker.behind.delete(name);
     },
   },

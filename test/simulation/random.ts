@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mulberry } from '../support/feed/bus/feed-world.ts';
 
 /** Numbers that the seed alone decides. */
@@ -17,6 +18,9 @@ export interface Random {
 export function createRandom(seed: number, stream: number): Random {
   const start = Math.imul(seed, 0x9e3779b1) ^ Math.imul(stream, 0x85ebca6b);
   let next = mulberry(start);
+  // All streams of `mulberry` are parts of one circle of 2^32 numbers: two that meet there would make the same nonce twice.
+  const own = createHash('sha256').update(`${seed} ${stream}`).digest();
+  let drawn = 0;
   return {
     next: () => next(),
     between: (low, high) => low + Math.floor(next() * (high - low + 1)),
@@ -24,7 +28,7 @@ export function createRandom(seed: number, stream: number): Random {
     pick: (values) => values[Math.floor(next() * values.length)]!,
     octets(count) {
       const octets = new Uint8Array(count);
-      for (let i = 0; i < count; i++) octets[i] = Math.floor(next() * 256);
+      for (let i = 0; i < count; i++) octets[i] = Math.floor(next() * 256) ^ own[drawn++ % own.length]!;
       return octets;
     },
     enter(step) {

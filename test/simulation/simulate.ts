@@ -1,9 +1,9 @@
 import type { MemoryState } from '../support/view/memory-view.ts';
 import { type Counters, createCounters } from './counters.ts';
 import { satisfied } from './customers/satisfied.ts';
+import { isTroubled } from './disk.ts';
 import { HARMS, type Harm } from './harms.ts';
 import { difference, InvariantError } from './invariants.ts';
-import type { SimulatedNode } from './node.ts';
 import { createRandom, pickWeighted, type Random } from './random.ts';
 import { shapeOf } from './shape.ts';
 import { createWorld, type World } from './world.ts';
@@ -79,7 +79,7 @@ async function storm(
     counters.count('steps');
     for (let left = customers.pick(ACTS); left > 0; left--) judged.act();
     for (const node of nodes) {
-      if (isTroubled(node)) usage.diskWasFull(node.name);
+      if (isTroubled(node.machine.disk)) usage.diskWasFull(node.name);
       node.isAsked();
     }
     if (random.chance(0.25)) begin(world, harms, ends, counters);
@@ -104,10 +104,6 @@ async function storm(
 function startAll({ controls, nodes }: World): void {
   for (const each of [...controls, ...nodes]) if (!each.isRunning()) each.start();
 }
-
-/** It may not have written its spool. */
-const isTroubled = ({ machine: { disk } }: SimulatedNode): boolean =>
-  disk.isFull || disk.isUnreadable || disk.slowMs > 0;
 
 /** No batch of usage arrives, or no acknowledgement, until nodes have them in their spools. Then they start again, and read them, at once or later. */
 async function loseUsage(world: World): Promise<void> {

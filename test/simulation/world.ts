@@ -8,7 +8,7 @@ import { createControl, type SimulatedControl, WEBHOOK_SCHEDULE } from './contro
 import type { Counters } from './counters.ts';
 import { createJudgedCustomers, type JudgedCustomers } from './customers/judged.ts';
 import { createDatabase, type Database } from './database.ts';
-import { createDisk } from './disk.ts';
+import { createDisk, isTroubled } from './disk.ts';
 import type { UsageLoss } from './edge/lossy-usage.ts';
 import { createSentMessages } from './edge/sent-messages.ts';
 import { createValidator } from './edge/validator.ts';
@@ -240,7 +240,11 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
         if (view !== null) witnesses.get(node.name)!.look(view.state, scheduler.now());
       }
     },
-    killed: (node) => usage.killed(node.name),
+    killed(node) {
+      usage.killed(node.name);
+      // What it counts after its next start is in no spool either.
+      if (isTroubled(node.machine.disk)) usage.diskWasFull(node.name);
+    },
     pauseHours() {
       killAll();
       const hours = rollsKeys ? ROLLING_HOURS[sleeps++ % ROLLING_HOURS.length]! : random.between(1, 5);
