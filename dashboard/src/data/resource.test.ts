@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict';
-import { afterEach, describe, it } from 'node:test';
+import { after, afterEach, before, describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type ComponentType, h, options, render } from 'preact';
 import { forgetResources, invalidate, type Resource, setResource, useResource } from './resource.ts';
-
-// Effects run in the next turn of the loop: there is no frame to wait for.
-options.requestAnimationFrame = (run) => void setImmediate(run);
-options.debounceRendering = (run) => void setImmediate(run);
 
 const HOUR = 3_600_000;
 
@@ -64,6 +60,13 @@ async function settled(): Promise<void> {
 }
 
 describe('what is read from the API', () => {
+  const { debounceRendering, requestAnimationFrame } = options;
+  before(() => {
+    // Effects run in the next turn of the loop: there is no frame to wait for.
+    options.requestAnimationFrame = (run) => void setImmediate(run);
+    options.debounceRendering = (run) => void setImmediate(run);
+  });
+  after(() => void Object.assign(options, { debounceRendering, requestAnimationFrame }));
   afterEach(() => {
     for (const shown of [...mounted]) shown.leave();
     forgetResources();

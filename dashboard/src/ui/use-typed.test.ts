@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { type ComponentType, h, options, render } from 'preact';
 import { useState } from 'preact/hooks';
 import { type Typed, useTyped } from './use-typed.ts';
@@ -9,9 +9,6 @@ const PAUSE_MS = 200;
 // Renderings and frames wait for the test.
 const renderings: (() => void)[] = [];
 const frames: (() => void)[] = [];
-options.debounceRendering = (run) => void renderings.push(run);
-options.requestAnimationFrame = (run) => void frames.push(run);
-
 function draw(): void {
   for (const run of renderings.splice(0)) run();
 }
@@ -23,6 +20,14 @@ function frame(): void {
 }
 
 describe('a text that takes effect a moment after the last letter', () => {
+  const { debounceRendering, requestAnimationFrame } = options;
+  before(() => {
+    options.debounceRendering = (run) => void renderings.push(run);
+    options.requestAnimationFrame = (run) => void frames.push(run);
+  });
+  // Other files of this process have their own.
+  after(() => void Object.assign(options, { debounceRendering, requestAnimationFrame }));
+
   /** A field whose value is what it has sent, or what `set` gives it. */
   function show() {
     const sent: string[] = [];

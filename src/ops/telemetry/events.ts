@@ -326,16 +326,16 @@ export const EVENTS = {
     message: 'the files of the edge view could not be used. The view is built again',
     fields: { reason: VIEW_DISCARDS },
   },
-  'store.state': {
-    level: 'warn',
-    message: 'the database became reachable or unreachable',
-    fields: { state: ['up', 'down'] },
-  },
   'store.new_epoch': {
     level: 'error',
     message:
       'the change log has a new epoch: the database was restored, or went on at another server after a failover. Acknowledged changes after seq are lost if that server lacked them, revocations of tokens among them. Every node builds its view again',
     fields: { seq: 'number', lost: 'number' },
+  },
+  'store.state': {
+    level: 'warn',
+    message: 'the database became reachable or unreachable',
+    fields: { state: ['up', 'down'] },
   },
 } as const satisfies Readonly<Record<string, EventRow>>;
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { Client, type QueryResultRow } from 'pg';
 import { putRecord, settle } from '../../../test/support/store/fixtures.ts';
 import {
   type PostgresDatabase,
@@ -105,6 +106,31 @@ describe('a PostgreSQL that went on elsewhere', { skip: postgresMissing() ?? fal
     );
     assert.equal(new Set(found).size, 1);
     assert.equal(found[0], `${epoch}.${NOW}`);
+  });
+
+  scenario('keeps an epoch that an operator gives in that moment', async (open, database) => {
+    const given = `${await epochOf(await open())}.9`;
+    await database.query(ELSEWHERE);
+    const client = new Client({ connectionString: database.url });
+    await client.connect();
+    let isKnown = false;
+    const noticed = noticeMove(
+      {
+        async query<R extends QueryResultRow>(text: string, values?: readonly unknown[]) {
+          const found = await client.query<R>(text, values?.slice());
+          if (!isKnown && text.includes("name = 'epoch'")) {
+            isKnown = true;
+            await database.query(`update service_facts set value = '${given}' where name = 'epoch'`);
+          }
+          return found;
+        },
+      } as Parameters<typeof noticeMove>[0],
+      () => NOW,
+    );
+    await noticed.finally(() => client.end());
+    assert.ok(isKnown);
+    assert.equal(await fact(database, 'epoch'), given);
+    assert.notEqual(await fact(database, 'server'), '1:00000001:1');
   });
 
   scenario('gives no number of an event again', async (open, database) => {

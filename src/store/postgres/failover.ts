@@ -27,10 +27,10 @@ const KNOWN = `select (select value from service_facts where name = 'server') as
 
 const FIRST = "insert into service_facts (name, value) values ('server', $1) on conflict do nothing";
 
-/** Of processes that connect together one finds the row as it was. */
+/** Of processes that connect together one finds the row as it was. An epoch that an operator gave meanwhile stays. */
 const MOVE = `with moved as (
     update service_facts set value = $1 where name = 'server' and value = $2 returning name)
-  update service_facts set value = $3 where name = 'epoch' and exists (select 1 from moved) returning name`;
+  update service_facts set value = $3 where name = 'epoch' and value = $4 and exists (select 1 from moved) returning name`;
 
 /**
  * SQLSTATE of functions that a PostgreSQL of another make does not have, or not for this user: then nothing is compared. Amazon Aurora
@@ -65,7 +65,8 @@ export async function noticeMove(client: Connection, clock: Clock): Promise<void
   const [facts] = known.rows;
   if (facts === undefined || facts.server === server) return;
   if (facts.server === null) await client.query(FIRST, [server]);
-  else if (facts.epoch !== null) await move(client, facts.server, server, nextEpoch(facts.epoch, clock()));
+  else if (facts.epoch !== null)
+    await move(client, [server, facts.server, nextEpoch(facts.epoch, clock()), facts.epoch]);
 }
 
 async function serverOf(client: Connection): Promise<string | null> {
@@ -79,10 +80,14 @@ async function serverOf(client: Connection): Promise<string | null> {
   }
 }
 
-async function move(client: Connection, from: string, to: string, epoch: string): Promise<void> {
-  await client.query('begin');
+/** @param values of `MOVE` */
+async function move(client: Connection, values: readonly string[]): Promise<void> {
+  // Whatever the role's default is: under a stricter one all processes but one would fail.
+  await client.query('begin isolation level read committed');
   try {
-    const { rows } = await client.query(MOVE, [to, from, epoch]);
+    // A counter for each customer that has webhooks: control must not fail to start because there are many.
+    await client.query('set local statement_timeout = 0');
+    const { rows } = await client.query(MOVE, values);
     if (rows.length > 0) for (const sql of WITH_NEW_EPOCH) await client.query(sql);
     await client.query('commit');
   } catch (error) {
