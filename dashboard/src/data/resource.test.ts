@@ -60,13 +60,13 @@ async function settled(): Promise<void> {
 }
 
 describe('what is read from the API', () => {
-  const { debounceRendering, requestAnimationFrame } = options;
+  const others = { ...options };
   before(() => {
     // Effects run in the next turn of the loop: there is no frame to wait for.
     options.requestAnimationFrame = (run) => void setImmediate(run);
     options.debounceRendering = (run) => void setImmediate(run);
   });
-  after(() => void Object.assign(options, { debounceRendering, requestAnimationFrame }));
+  after(() => void Object.assign(options, others));
   afterEach(() => {
     for (const shown of [...mounted]) shown.leave();
     forgetResources();

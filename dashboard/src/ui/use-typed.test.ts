@@ -20,13 +20,13 @@ function frame(): void {
 }
 
 describe('a text that takes effect a moment after the last letter', () => {
-  const { debounceRendering, requestAnimationFrame } = options;
+  const others = { ...options };
   before(() => {
     options.debounceRendering = (run) => void renderings.push(run);
     options.requestAnimationFrame = (run) => void frames.push(run);
   });
   // Other files of this process have their own.
-  after(() => void Object.assign(options, { debounceRendering, requestAnimationFrame }));
+  after(() => void Object.assign(options, others));
 
   /** A field whose value is what it has sent, or what `set` gives it. */
   function show() {

@@ -114,20 +114,23 @@ describe('a PostgreSQL that went on elsewhere', { skip: postgresMissing() ?? fal
     const client = new Client({ connectionString: database.url });
     await client.connect();
     let isKnown = false;
-    const noticed = noticeMove(
-      {
-        async query<R extends QueryResultRow>(text: string, values?: readonly unknown[]) {
-          const found = await client.query<R>(text, values?.slice());
-          if (!isKnown && text.includes("name = 'epoch'")) {
-            isKnown = true;
-            await database.query(`update service_facts set value = '${given}' where name = 'epoch'`);
-          }
-          return found;
-        },
-      } as Parameters<typeof noticeMove>[0],
-      () => NOW,
-    );
-    await noticed.finally(() => client.end());
+    try {
+      await noticeMove(
+        {
+          async query<R extends QueryResultRow>(text: string, values?: readonly unknown[]) {
+            const found = await client.query<R>(text, values?.slice());
+            if (!isKnown && text.includes("name = 'epoch'")) {
+              isKnown = true;
+              await database.query(`update service_facts set value = '${given}' where name = 'epoch'`);
+            }
+            return found;
+          },
+        } as Parameters<typeof noticeMove>[0],
+        () => NOW,
+      );
+    } finally {
+      await client.end();
+    }
     assert.ok(isKnown);
     assert.equal(await fact(database, 'epoch'), given);
     assert.notEqual(await fact(database, 'server'), '1:00000001:1');
