@@ -41,6 +41,7 @@ export async function assertAccessible(page: Page, name: string): Promise<void> 
   await page.emulateMedia({ colorScheme: 'light' });
   await check('light');
   await page.setViewportSize(PHONE);
+  await laidOut(page, PHONE.width);
   await check('390 px');
   const isCutOff = await page.evaluate(
     'document.documentElement.scrollWidth > document.documentElement.clientWidth',
@@ -48,6 +49,18 @@ export async function assertAccessible(page: Page, name: string): Promise<void> 
   if (isCutOff) found.push(`${name}, 390 px: the page scrolls sideways`);
   await page.setViewportSize(DESKTOP);
   // What only wide pages show cannot take the focus before the page has its width again.
-  await eventually(async () => (await page.evaluate('innerWidth')) === DESKTOP.width);
+  await laidOut(page, DESKTOP.width);
   assert.deepEqual(found, []);
+}
+
+/**
+ * Waits until the page has this width, and has drawn itself twice: rows get another height then, and move. What is being typed in is scrolled to
+ * the middle, as a phone does: half of it may be under the edge of its table.
+ */
+async function laidOut(page: Page, width: number): Promise<void> {
+  await eventually(async () => (await page.evaluate('innerWidth')) === width);
+  await page.evaluate(`(async () => {
+    for (let frames = 0; frames < 2; frames++) await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+    if (document.activeElement !== document.body) document.activeElement?.scrollIntoView({ block: 'center' });
+  })()`);
 }
