@@ -122,46 +122,32 @@ function registerProcessMetrics(
     });
     build.set({ version, node: process.versions.node }, 1);
   }
-  new Gauge({
-    registers,
-    name: 'uqrp_tls_certificate_expiry_timestamp_seconds',
-    help: 'End of the certificate that DoT and DoH present, Unix time',
-    collect() {
-      const end = certificateEnd();
-      if (end === null) this.remove();
-      else this.set(Math.floor(end / 1000));
-    },
-  });
-  new Gauge({
-    registers,
-    name: 'uqrp_data_dir_free_bytes',
-    help: 'Room on the disk of UQRP_DATA_DIR for this process, octets',
-    collect() {
+  const seconds = (at: number | null): number | null => (at === null ? null : Math.floor(at / 1000));
+  gauge(
+    registry,
+    'uqrp_tls_certificate_expiry_timestamp_seconds',
+    'End of the certificate that DoT and DoH present, Unix time',
+    () => seconds(certificateEnd()),
+  );
+  gauge(
+    registry,
+    'uqrp_data_dir_free_bytes',
+    'Room on the disk of UQRP_DATA_DIR for this process, octets',
+    () => {
       const free = dataDirFree();
-      if (Number.isNaN(free)) this.remove();
-      else this.set(free);
+      return Number.isNaN(free) ? null : free;
     },
+  );
+  gauge(registry, 'uqrp_database_up', 'Whether the database answers: 1 or 0', () => {
+    const isUp = databaseUp();
+    return isUp === null ? null : Number(isUp);
   });
-  new Gauge({
-    registers,
-    name: 'uqrp_database_up',
-    help: 'Whether the database answers: 1 or 0',
-    collect() {
-      const isUp = databaseUp();
-      if (isUp === null) this.remove();
-      else this.set(isUp ? 1 : 0);
-    },
-  });
-  new Gauge({
-    registers,
-    name: 'uqrp_log_epoch_timestamp_seconds',
-    help: 'When the present epoch of the change log began, after a restore or a failover, Unix time; 0: with the database',
-    collect() {
-      const at = logEpochAt();
-      if (at === null) this.remove();
-      else this.set(Math.floor(at / 1000));
-    },
-  });
+  gauge(
+    registry,
+    'uqrp_log_epoch_timestamp_seconds',
+    'When the present epoch of the change log began, after a restore or a failover, Unix time; 0: with the database',
+    () => seconds(logEpochAt()),
+  );
 }
 
 /** Sources of values that are not counted here. */
@@ -323,28 +309,32 @@ function counter(registry: Registry, name: string, help: string): Counter {
   return new Counter({ registers: [registry], name, help });
 }
 
+/** @param read at each scrape; null: there is no value now */
+function gauge(registry: Registry, name: string, help: string, read: () => number | null): void {
+  new Gauge({
+    registers: [registry],
+    name,
+    help,
+    collect() {
+      const value = read();
+      if (value === null) this.remove();
+      else this.set(value);
+    },
+  });
+}
+
 function registerUnsentUsage(registry: Registry, unsent: () => UnsentUsage | null): void {
-  const gauge = (name: string, help: string, of: (unsent: UnsentUsage) => number): void => {
-    new Gauge({
-      registers: [registry],
-      name,
-      help,
-      collect() {
-        const now = unsent();
-        if (now === null) this.remove();
-        else this.set(of(now));
-      },
-    });
-  };
   gauge(
+    registry,
     'uqrp_usage_waiting_answers',
     'Private answers that this node counted and the control side does not have yet',
-    ({ answers }) => answers,
+    () => unsent()?.answers ?? null,
   );
   gauge(
+    registry,
     'uqrp_usage_spool_bytes',
     'Octets of the file in which this node keeps such counts; 0 without one',
-    ({ spoolOctets }) => spoolOctets,
+    () => unsent()?.spoolOctets ?? null,
   );
 }
 
