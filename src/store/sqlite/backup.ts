@@ -61,8 +61,10 @@ export function renewSqliteEpoch(file: string, now: number): void {
       : undefined;
     if (fact === undefined) return;
     const next = nextEpoch(String(fact.value), now);
+    db.exec('begin immediate');
     db.prepare("update service_facts set value = ? where name = 'epoch'").run(next);
     for (const sql of WITH_NEW_EPOCH) db.exec(sql);
+    db.exec('commit');
   } finally {
     db.close();
   }
