@@ -2,30 +2,26 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { verifier } from '../../../test/support/feed/batch/messages.ts';
-import { createFeedWorld, type FeedWorld, START } from '../../../test/support/feed/bus/feed-world.ts';
+import {
+  createFeedWorld,
+  type FeedWorld,
+  liveBatches,
+  START,
+} from '../../../test/support/feed/bus/feed-world.ts';
 import { NO_FAULTS } from '../../../test/support/feed/bus/memory-bus.ts';
+import { namespaceUpserted, upserted } from '../../../test/support/view/view-changes.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { ChangeBody } from '../../protocol/change.ts';
 import { SUBJECTS } from '../bus/bus.ts';
 import { NO_HASH, openBatch, openHeartbeat } from '../message/batch.ts';
 
-const NAMESPACE: ChangeBody = {
-  type: 'namespace.upserted',
-  namespace: 'acme',
-  id: '7d6f3c3e-3f0b-4c1e-8f3c-0d7f8a1b2c3d',
-  publicRead: true,
-  suspended: false,
-  recordsCount: 0,
-  createdAt: 0,
-  updatedAt: 0,
-};
+const NAMESPACE = namespaceUpserted('acme', true);
 
-/** As long as a record can be, and it does not compress. */
-function record(key: number): ChangeBody {
-  const data = randomBytes(LIMITS.recordData).toString('base64');
-  const labels = { resource: 'doc', namespace: 'acme', version: 'v1' } as const;
-  const rest = { contentType: 'text/plain', ttlSeconds: 300, expiresAt: null };
-  return { type: 'record.upserted', key: `k${key}.doc.acme.v1`, ...labels, data, ...rest };
+/** As long as a record can be, and they do not compress. */
+function longRecords(count: number): ChangeBody[] {
+  return Array.from({ length: count }, (_, i) =>
+    upserted(`k${i}.doc.acme.v1`, '', { data: randomBytes(LIMITS.recordData).toString('base64') }),
+  );
 }
 
 const scenario = (title: string, run: (world: FeedWorld) => Promise<void>): void => {
@@ -38,16 +34,6 @@ const scenario = (title: string, run: (world: FeedWorld) => Promise<void>): void
     }
   });
 };
-
-/** `from-to` of every live batch from here on. */
-function liveBatches({ broker }: FeedWorld): string[] {
-  const heard: string[] = [];
-  broker.connect('listener').subscribe(SUBJECTS.live, (message) => {
-    const { from, to } = openBatch(message, verifier);
-    heard.push(`${from}-${to}`);
-  });
-  return heard;
-}
 
 describe('the publisher', () => {
   scenario('sends each commit live and into the stream, the same bytes', async (world) => {
@@ -70,7 +56,7 @@ describe('the publisher', () => {
   scenario('cuts what is written at once into batches of which many wait at a broker', async (world) => {
     world.publish('a');
     await world.timers.advance(100);
-    world.origin.write(...Array.from({ length: 200 }, (_, i) => record(i)));
+    world.origin.write(...longRecords(200));
     await world.timers.advance(1_000);
     assert.deepEqual(world.streamLine(), { from: 1, to: 200 });
     const lengths = world.broker.stream.map(({ data }) => data.length);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { BusError } from '../../../../src/feed/bus/bus.ts';
+import { BusError, SUBJECTS } from '../../../../src/feed/bus/bus.ts';
 import { openBatch } from '../../../../src/feed/message/batch.ts';
 import { type FeedRefusal, FeedRefusedError } from '../../../../src/feed/ports/refusal.ts';
 import {
@@ -194,6 +194,16 @@ function startNode(
       wake();
     },
   };
+}
+
+/** `from-to` of every live batch from here on. */
+export function liveBatches({ broker }: FeedWorld): string[] {
+  const heard: string[] = [];
+  broker.connect('listener').subscribe(SUBJECTS.live, (message) => {
+    const { from, to } = openBatch(message, verifier);
+    heard.push(`${from}-${to}`);
+  });
+  return heard;
 }
 
 /** Mulberry32: small, and the same everywhere. */
