@@ -88,7 +88,7 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
     newGeneration(zones, (index) => (index === NO_STRIPE ? 0 : freshness.read(index)), options.cache);
   let current = begin(options.zones);
   const budget = new SigningBudget(clock, options.timers ?? realTimers);
-  const nameShareOf = makeNameShares(options);
+  const nameShares = makeNameShares(options);
 
   /** Called before the view is read, so that a change in between makes the reply void. */
   function countersOf(to: Route): Counts {
@@ -203,7 +203,7 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
       const generation = current;
       const to = route(request, generation.zones);
       const work = mayNeedWork(request, to, options);
-      const name = work > 0 || mayNeedSignatures(request, to) ? nameShareOf(request, to, clock()) : null;
+      const name = work > 0 || mayNeedSignatures(request, to) ? nameShares.of(request, to, clock()) : null;
       const isForgeable = transport === 'udp' && !proven;
       const cost = { work, share: name };
       const now = () =>
@@ -213,9 +213,13 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
         : postponed(request, now, isForgeable, { source: share, name });
     },
     nameShare(packet, length) {
+      for (const { apex } of current.zones) {
+        const share = nameShares.ofOpen(packet, length, apex);
+        if (share >= 0) return share;
+      }
       const request = decodeRequest(packet, length);
       if (request === null || isRequestFault(request)) return NAMELESS;
-      return nameShareOf(request, route(request, current.zones), clock());
+      return nameShares.of(request, route(request, current.zones), clock());
     },
   };
 }

@@ -27,7 +27,7 @@ export interface PacketHandler {
   ): Uint8Array | null | Promise<Uint8Array | null>;
   /**
    * Whose the name asked in `request[0..length)` is, for a queue in which names have equal rights: 0 to NAME_SHARES - 1. It depends on what the answer
-   * shows to whoever asks, and so tells nothing else (`query/name-shares.ts`). A microsecond or two: ask only where questions wait.
+   * shows to whoever asks, and so tells nothing else (`query/name-shares.ts`). Not free: ask only where questions wait.
    */
   nameShare(request: Uint8Array, length: number): number;
 }
