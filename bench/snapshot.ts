@@ -47,7 +47,7 @@ let head = RECORDS;
 const listeners = new Set<(seq: number) => void>();
 const log: ChangeSource = {
   bounds: async () => ({ epoch: EPOCH, oldest: RECORDS + 1, head }),
-  since: async (seq, limit) =>
+  since: async (_epoch, seq, limit) =>
     Array.from({ length: Math.max(0, Math.min(limit, head - seq)) }, (_, i) => changeAt(seq + 1 + i)),
   openSnapshot: async () => ({ epoch: EPOCH, seq: RECORDS, pages: withNoise(pagesOf(RECORDS)) }),
   onChange(listener) {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { changesAfter } from '../../test/support/feed/changes-after.ts';
 import {
   type DatasetWorld,
   itemLines,
@@ -200,7 +201,7 @@ onEachEngine((create) => {
       first.allow(UNITS);
       await importing;
       let isPublished = false;
-      for (const change of await store.changes.since(seq, 1000)) {
+      for (const change of await changesAfter(store.changes, seq, 1000)) {
         if (change.type === 'dataset.items') seen.push(...change.items.map(({ item }) => item));
         if (change.type === 'dataset.published') isPublished = true;
       }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { changesAfter } from '../../test/support/feed/changes-after.ts';
 import { fillNamespace, testActor, testDeps } from '../../test/support/store/deletion-world.ts';
 import { onEachEngine } from '../../test/support/store/engines.ts';
 import { putRecord, settle, withStore } from '../../test/support/store/fixtures.ts';
@@ -30,7 +31,7 @@ onEachEngine((create) => {
   };
   const { signal } = new AbortController();
   const types = async (store: Store, after: number): Promise<string[]> =>
-    (await store.changes.since(after, 10_000)).map((change) => change.type);
+    (await changesAfter(store.changes, after, 10_000)).map((change) => change.type);
 
   describe('deletion of a namespace', () => {
     scenario(
@@ -83,7 +84,7 @@ onEachEngine((create) => {
         await deleteClosed({ store, clock: () => 1, signal });
         const told = await types(store, head + 1);
         assert.deepEqual(told, [...Array<string>(MANY).fill('record.deleted'), 'namespace.deleted']);
-        const changes = await store.changes.since(head + 1, 10_000);
+        const changes = await changesAfter(store.changes, head + 1, 10_000);
         assert.equal(new Set(changes.map((change) => ('key' in change ? change.key : ''))).size, MANY + 1);
         assert.deepEqual(await findRows(store.read, 'records', { columns: ['id'] }), []);
         assert.equal((await createNamespace(deps, actor, again)).name, 'acme');

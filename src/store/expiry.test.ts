@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { describe, it } from 'node:test';
+import { changesAfter } from '../../test/support/feed/changes-after.ts';
 import { onEachEngine } from '../../test/support/store/engines.ts';
 import { putRecord, settle, withStore } from '../../test/support/store/fixtures.ts';
 import { findRows, query, updateRows } from '../../test/support/store/rows.ts';
@@ -62,7 +63,7 @@ onEachEngine((create) => {
         await advanceCursor(tx, 6);
         await eraseSuperseded(tx, 10);
       });
-      const log = await store.changes.since(0, 100);
+      const log = await changesAfter(store.changes, 0, 100);
       const payloads = log.flatMap((change) =>
         change.type === 'record.upserted' ? [change.data !== null] : [],
       );
@@ -130,7 +131,9 @@ onEachEngine((create) => {
       assert.deepEqual(await keys(store), []);
       const { closing: _closing, ...counted } = await counts(store);
       assert.deepEqual(counted, { open: 0, 'closing@example.org': 0, 'open@example.org': 0 });
-      const deletions = (await store.changes.since(0, 100)).filter(({ type }) => type === 'record.deleted');
+      const deletions = (await changesAfter(store.changes, 0, 100)).filter(
+        ({ type }) => type === 'record.deleted',
+      );
       assert.deepEqual(
         deletions.map(({ cause, namespace }) => `${cause} ${namespace}`),
         [...Array<string>(6).fill('cascade closing'), 'expiry open'],
@@ -158,7 +161,7 @@ onEachEngine((create) => {
         deleted.reduce((sum, count) => sum + count),
         60,
       );
-      const log = await store.changes.since(0, 1_000);
+      const log = await changesAfter(store.changes, 0, 1_000);
       const told = log.flatMap((change) => (change.type === 'record.deleted' ? [change.key] : []));
       assert.equal(told.length, 60);
       assert.equal(new Set(told).size, 60);

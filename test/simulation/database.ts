@@ -6,6 +6,7 @@ import type { Change } from '../../src/protocol/change.ts';
 import { renewEpoch } from '../../src/store/service-facts.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Db, Store, Tx, WorkTopic } from '../../src/store/store.ts';
+import { changesAfter } from '../support/feed/changes-after.ts';
 import type { ProcessPorts } from './common.ts';
 import { connect, dropFile, emptyDatabase, forgetConnections } from './connections.ts';
 import { whileAlive } from './process.ts';
@@ -141,7 +142,7 @@ export async function createDatabase(scheduler: Scheduler, epoch: string): Promi
     async take() {
       const changes: Change[] = [];
       for (;;) {
-        const page = await truth.changes.since(taken, PAGE);
+        const page = await changesAfter(truth.changes, taken, PAGE);
         if (page.length === 0) return changes;
         changes.push(...page);
         taken = page.at(-1)!.seq;
@@ -262,7 +263,7 @@ function faulty(
   const { changes } = store;
   const source: ChangeSource = {
     bounds: () => called(() => changes.bounds()),
-    since: (seq, limit) => called(() => changes.since(seq, limit)),
+    since: (...args) => called(() => changes.since(...args)),
     openSnapshot: () => called(async () => paged(await changes.openSnapshot(), step)),
     onChange: (listener) => changes.onChange(listener),
     heardAt: () => changes.heardAt(),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { keepingNamespace, text } from '../../../test/support/control/history/versions.ts';
+import { changesAfter } from '../../../test/support/feed/changes-after.ts';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
 import { assertFailure, created, type Json, openWorld } from '../../../test/support/http/world.ts';
 import { decodeChange, encodeChange } from '../../protocol/changes/change-codec.ts';
@@ -17,7 +18,7 @@ const lines = (ndjson: string): Json[] =>
 /** The last change of the log. */
 async function lastChange(store: Store) {
   const { head } = await store.changes.bounds();
-  const [change] = await store.changes.since(head - 1, 1);
+  const [change] = await changesAfter(store.changes, head - 1, 1);
   assert.ok(change?.type === 'record.upserted');
   return change;
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type LogWorld, withLog } from '../../../test/support/control/transparency/log-world.ts';
+import { changesAfter } from '../../../test/support/feed/changes-after.ts';
 import { onEachEngine } from '../../../test/support/store/engines.ts';
 import { createMemoryView } from '../../../test/support/view/memory-view.ts';
 import { LIMITS } from '../../base/limits.ts';
@@ -19,7 +20,7 @@ const LONG = {
 async function onNodes({ store }: LogWorld) {
   const views = [createMemoryView(), createMemoryView()];
   const [followed, built] = views as [(typeof views)[0], (typeof views)[0]];
-  await followed.apply(await store.changes.since(0, 1000), 1);
+  await followed.apply(await changesAfter(store.changes, 0, 1000), 1);
   const { seq, epoch, pages } = await store.changes.openSnapshot();
   const next = await built.rebuild();
   for await (const page of pages) await next.load(page);

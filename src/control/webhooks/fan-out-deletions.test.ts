@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ENGINES } from '../../../test/support/control/webhooks/dispatch-world.ts';
+import { changesAfter } from '../../../test/support/feed/changes-after.ts';
 import { fillNamespace, testActor, testDeps } from '../../../test/support/store/deletion-world.ts';
 import * as world from '../../../test/support/store/fan-out-world.ts';
 import { type Home, withStore } from '../../../test/support/store/fixtures.ts';
@@ -92,7 +93,9 @@ for (const { name, create, skip } of ENGINES) {
         await Promise.all(loops);
         assert.deepEqual(errors, []);
 
-        const events = (await store.changes.since(0, 10_000)).flatMap((change) => eventOf(change) ?? []);
+        const events = (await changesAfter(store.changes, 0, 10_000)).flatMap(
+          (change) => eventOf(change) ?? [],
+        );
         const expected = events.map(({ event, data }, place) => {
           const subject = 'key' in data ? data.key : 'name' in data ? data.name : data.namespace;
           return `${place + 1} ${event} ${subject}`;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createRig, type Rig } from '../../../test/support/feed/follower/follower-rig.ts';
 import { deleted, namespaceUpserted, upserted } from '../../../test/support/view/view-changes.ts';
 
@@ -187,6 +188,48 @@ describe('follower and another database', () => {
     assert.deepEqual(rig.faults, ['other_store']);
     assert.deepEqual([rig.view.epoch(), rig.view.cursor()], ['first', 2]);
     assert.notEqual(rig.view.record('a.ns.v1'), null);
+  });
+
+  it('applies nothing of a log that got another epoch since it was last compared, although the numbers follow (failover of PostgreSQL)', async () => {
+    rig.source.write(namespaceUpserted('ns'), upserted('a.ns.v1'));
+    await rig.start().ready;
+    // The last commit is lost, and two come in its place and after it.
+    rig.source.restore(1);
+    rig.source.epoch = 'first.5';
+    rig.source.write(upserted('b.ns.v1'), upserted('c.ns.v1'));
+    const { since } = rig.source.calls;
+    await rig.until(() => rig.source.calls.since > since);
+    await nextTurn();
+    assert.deepEqual([rig.applied, rig.view.epoch(), rig.view.record('c.ns.v1')], [[], 'first', null]);
+    rig.now += 1_000;
+    for (const listener of rig.source.listeners) listener(3);
+    await rig.until(() => rig.view.epoch() === 'first.5');
+    rig.assertSame();
+    assert.deepEqual(rig.faults, []);
+  });
+
+  it('serves no view whose pages are of two epochs of the log', async () => {
+    rig.source.write(namespaceUpserted('ns'), upserted('a.ns.v1'), upserted('b.ns.v1'), upserted('c.ns.v1'));
+    const served: (string | null)[] = [];
+    const rebuild = rig.view.rebuild.bind(rig.view);
+    rig.view.rebuild = async () => {
+      const started = await rebuild();
+      return {
+        ...started,
+        finish: async (...args) => {
+          await started.finish(...args);
+          served.push(rig.view.epoch());
+        },
+      };
+    };
+    rig.source.before = (call, page) => {
+      if (call !== 'page' || page === 0 || rig.source.epoch !== 'first') return;
+      rig.source.restore(2);
+      rig.source.epoch = 'first.5';
+    };
+    await rig.start().ready;
+    assert.deepEqual(served, ['first.5']);
+    rig.assertSame();
   });
 
   it('rebuilds its view when its database has a later epoch, while it runs, and never for an earlier one', async () => {

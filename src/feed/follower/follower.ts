@@ -137,7 +137,8 @@ export function startFollower(options: FollowerOptions): Follower {
     const filling: ViewFilling = {
       rebuild,
       signal,
-      after: async (seq) => following(seq, await source.since(seq, batch)),
+      after: async (seq) => following(seq, await source.since(epoch, seq, batch)),
+      isSameLog: async () => (await source.bounds()).epoch === epoch,
       isLast,
       head: () => head,
       servingCursor: (of) => (view.epoch() === of ? (view.cursor() ?? 0) : 0),
@@ -154,9 +155,10 @@ export function startFollower(options: FollowerOptions): Follower {
 
   /** Applies until the log gives no more. A copy may end before the log does: then the next part comes from its origin. */
   async function follow(): Promise<void> {
-    while (cursor !== null && !signal.aborted) {
+    const epoch = view.epoch();
+    while (cursor !== null && epoch !== null && !signal.aborted) {
       const from: number = cursor;
-      const changes = following(from, await source.since(from, batch));
+      const changes = following(from, await source.since(epoch, from, batch));
       let next = from;
       for (const part of changeParts(changes)) {
         // The event loop turns between two transactions, so that other work of the thread goes on.
@@ -293,6 +295,8 @@ interface ViewFilling {
   readonly signal: AbortSignal;
   /** The next changes of the log. @throws LogGapError when one is missing */
   readonly after: (seq: number) => Promise<readonly Change[]>;
+  /** Whether the log still has the epoch of the snapshot. */
+  readonly isSameLog: () => Promise<boolean>;
   readonly isLast: (changes: readonly Change[]) => boolean;
   /** The end of the log, as far as it is known. */
   readonly head: () => number;
@@ -305,12 +309,14 @@ interface ViewFilling {
 }
 
 async function fillFromPages(filling: ViewFilling, { pages, seq, epoch }: Snapshot): Promise<void> {
-  const { rebuild, signal, after, inView, finish } = filling;
+  const { rebuild, signal, after, isSameLog, inView, finish } = filling;
   for await (const page of pages) {
     if (signal.aborted) return;
     await inView(() => rebuild.load(page));
   }
   const changes = await after(seq);
+  // The later pages may be of another log, and its changes are not among these.
+  if (!(await isSameLog())) throw new LogGapError();
   await finish(changes, seq + changes.length, epoch);
 }
 

@@ -10,6 +10,11 @@ changeSourceSuite('memory', async (clock) => {
   return {
     source,
     write: async (...bodies) => source.write(...bodies),
+    async renew(...bodies) {
+      source.epoch = 'second';
+      source.write(...bodies);
+      return source.epoch;
+    },
     prune: async (seq) => source.prune(seq),
     async cut() {
       source.before = () => {

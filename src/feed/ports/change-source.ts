@@ -43,8 +43,9 @@ export interface ChangeSource {
   /**
    * Changes with a greater `seq`, ascending and without a gap, at most `limit`. Where the last one has items of a dataset, there
    * may be more.
+   * @param epoch of the log that `seq` is of. None where the log has another epoch by now: `bounds` tells of it
    */
-  since(seq: number, limit: number): Promise<readonly Change[]>;
+  since(epoch: string, seq: number, limit: number): Promise<readonly Change[]>;
   /** Writes may go on while the pages are read: the log has what they miss. */
   openSnapshot(): Promise<Snapshot>;
   /**

@@ -390,6 +390,8 @@ describe('the publisher', () => {
     await world.timers.advance(100);
     world.origin.epoch = 'second';
     world.origin.write(NAMESPACE);
+    await world.timers.advance(100);
+    assert.deepEqual(world.streamLine(), { from: 1, to: 1 }, 'nothing of it is signed as of the other one');
     await world.timers.advance(3_000);
     world.origin.write(NAMESPACE);
     await world.timers.advance(3_000);

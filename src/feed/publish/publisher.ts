@@ -186,7 +186,8 @@ async function tail(work: Work): Promise<void> {
   async function send(): Promise<void> {
     while (!signal.aborted) {
       const { version } = line;
-      const changes = await source.since(line.after, LIMITS.feedBatchChanges);
+      // Of this epoch alone: the heartbeat finds another one.
+      const changes = await source.since(work.epoch, line.after, LIMITS.feedBatchChanges);
       if (signal.aborted) return;
       // These changes are not the next ones.
       if (version !== line.version) continue;

@@ -52,6 +52,19 @@ describe('the questions that control answers', () => {
     await world.close();
   });
 
+  it('of an epoch that ended after its bounds were read are answered without changes', async () => {
+    const world = await publishing(RECORD);
+    const { epoch } = world.origin;
+    world.origin.before = (call) => {
+      if (call === 'since') world.origin.epoch = 'second';
+    };
+    const asked = endOf(world, 'fra1').askPlain('since', 60_000, SINCE);
+    await world.timers.advance(100);
+    const { head, rows } = readAnswer((await asked).answer);
+    assert.deepEqual([head.epoch, rows], [epoch, null]);
+    await world.close();
+  });
+
   it('are for one change or for as many as a batch holds; other numbers are refused', async () => {
     const world = await publishing(RECORD);
     const node = endOf(world, 'fra1');

@@ -59,7 +59,7 @@ export function startResponder({ source, end: control, timers = realTimers }: Re
       throw new FeedRefusedError('format');
     // Read first: it is no later than the changes, so a node never believes to be current too early.
     const bounds = await source.bounds();
-    const [rows] = packRows(await source.since(seq, limit));
+    const [rows] = packRows(await source.since(bounds.epoch, seq, limit));
     return rows === undefined ? { clear: clearOf(bounds) } : { clear: clearOf(bounds, rows), rows };
   }
 

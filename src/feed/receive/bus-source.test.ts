@@ -40,7 +40,7 @@ it('asks nobody for changes of the log that was compared, once it has heard of a
   assert.deepEqual(await source.bounds(), { epoch: EPOCH, oldest: 1, head: 3 });
   const other = '9d2b6c11-2f1c-4b1d-8a50-0c7b8f5b7c11';
   await tell(other, 5, 1_001);
-  assert.deepEqual(await source.since(3, 10), []);
+  assert.deepEqual(await source.since(EPOCH, 3, 10), []);
   assert.equal(asked, 0);
   assert.deepEqual(await source.bounds(), { epoch: other, oldest: 1, head: 5 });
   source.close();

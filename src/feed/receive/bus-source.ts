@@ -60,8 +60,6 @@ export function openBusSource(options: BusSourceOptions): BusSource {
   let heartbeatAt = 0;
   /** The newest live batch: where the log ends, but no proof that this is now. */
   let newest: { readonly epoch: string; readonly to: number; readonly at: number } | null = null;
-  /** Epoch of the bounds that were given last: the reader compared its view with that log. */
-  let checked: string | null = null;
   /** Whether the reader had everything, or live changes, when it asked last: then the next change may only be late. */
   let isLive = false;
   let wakeHole = (): void => {};
@@ -180,10 +178,8 @@ export function openBusSource(options: BusSourceOptions): BusSource {
     },
   });
 
-  async function since(seq: number, limit: number): Promise<readonly Change[]> {
+  async function since(epoch: string, seq: number, limit: number): Promise<readonly Change[]> {
     reach();
-    const epoch = checked ?? (await bounds()).epoch;
-    // `bounds` tells of it, and until then nothing of it follows what the view has.
     if (isOther(epoch)) return [];
     let found = live.take(epoch, seq, limit);
     isLive ||= found.length > 0;
@@ -214,13 +210,9 @@ export function openBusSource(options: BusSourceOptions): BusSource {
   ];
 
   return {
-    async bounds() {
-      const found = await bounds();
-      checked = found.epoch;
-      return found;
-    },
-    async since(seq, limit) {
-      const found = await since(seq, limit);
+    bounds,
+    async since(epoch, seq, limit) {
+      const found = await since(epoch, seq, limit);
       // Control has pruned its log: older changes are not promised any more, although a copy may have them.
       const oldest = known?.oldest ?? 1;
       return found.filter((change) => change.seq >= oldest);

@@ -137,7 +137,7 @@ describe('a node on a bus that fails', () => {
     assert.deepEqual(world.streamLine(), { from: 1, to: 5 });
     world.origin.prune(2);
     await world.timers.advance(1_000);
-    const asked = node.source.since(0, 10);
+    const asked = node.source.since(world.origin.epoch, 0, 10);
     await world.timers.advance(5_000);
     assert.deepEqual(
       (await asked).map(({ seq }) => seq),

@@ -123,7 +123,7 @@ describe('nodes that miss a live change while the stream answers nobody', () => 
     world.broker.streamFails = true;
     await write('old');
     // Control, which is away, is asked too.
-    const found = source.since(view.cursor()!, 100).catch(() => []);
+    const found = source.since(view.epoch()!, view.cursor()!, 100).catch(() => []);
     await world.timers.advance(50);
     world.origin.epoch = 'restored';
     // A heartbeat of the new log comes before the stream answers.
@@ -140,7 +140,7 @@ describe('nodes that miss a live change while the stream answers nobody', () => 
     world.broker.streamFails = true;
     await write('one');
     const before = questions();
-    const failed = assert.rejects(source.since(view.cursor()!, 100), { reason: 'closed' });
+    const failed = assert.rejects(source.since(view.epoch()!, view.cursor()!, 100), { reason: 'closed' });
     source.close();
     await world.timers.advance(5_000);
     await failed;

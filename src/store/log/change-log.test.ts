@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { describe, it } from 'node:test';
+import { changesAfter } from '../../../test/support/feed/changes-after.ts';
 import { onEachEngine } from '../../../test/support/store/engines.ts';
 import { putRecord, settle, withStore } from '../../../test/support/store/fixtures.ts';
 import type { Change } from '../../protocol/change.ts';
@@ -66,7 +67,7 @@ onEachEngine((create) => {
       const last = await store.write((tx) => appendChanges(tx, EVERY_TYPE, 42));
       assert.equal(last, EVERY_TYPE.length);
       const expected = EVERY_TYPE.map((change, index) => ({ seq: index + 1, at: 42, ...change }));
-      assert.deepEqual(await store.changes.since(0, 100), expected);
+      assert.deepEqual(await changesAfter(store.changes, 0, 100), expected);
     });
 
     scenario(
@@ -78,13 +79,13 @@ onEachEngine((create) => {
         let read = 0;
         for (const writers of [[store], [store, store], [other], [store, other], [other, store], [store]]) {
           for (const by of writers) await write(by);
-          const expected = await other.changes.since(read, 100);
+          const expected = await changesAfter(other.changes, read, 100);
           assert.equal(expected.length, writers.length * EVERY_TYPE.length);
           // The two stores need not agree before one has heard of the other.
           const found: Change[] = [];
-          for (let more = await store.changes.since(read, 5); more.length > 0; ) {
+          for (let more = await changesAfter(store.changes, read, 5); more.length > 0; ) {
             found.push(...more);
-            more = await store.changes.since(found.at(-1)!.seq, 5);
+            more = await changesAfter(store.changes, found.at(-1)!.seq, 5);
           }
           assert.deepEqual(found, expected);
           read = found.at(-1)!.seq;
@@ -102,7 +103,7 @@ onEachEngine((create) => {
         namespace: `n${index}`,
       }));
       assert.equal(await store.write((tx) => appendChanges(tx, many, 1)), 1_001);
-      const read = await store.changes.since(0, 2_000);
+      const read = await changesAfter(store.changes, 0, 2_000);
       assert.deepEqual(
         read.map((change) => change.namespace),
         many.map((change) => change.namespace),
@@ -121,7 +122,7 @@ onEachEngine((create) => {
       const follow = async (): Promise<void> => {
         for (;;) {
           const last = !busy;
-          const batch = await store.changes.since(seen.at(-1) ?? 0, 7);
+          const batch = await changesAfter(store.changes, seen.at(-1) ?? 0, 7);
           for (const change of batch) seen.push(change.seq);
           if (last && batch.length === 0) return;
         }
@@ -145,7 +146,7 @@ onEachEngine((create) => {
     scenario('since reads on after a cursor, up to a limit', async (store) => {
       await store.write((tx) => appendChanges(tx, EVERY_TYPE, 1));
       const seqs = async (seq: number, limit: number): Promise<number[]> =>
-        (await store.changes.since(seq, limit)).map((change) => change.seq);
+        (await changesAfter(store.changes, seq, limit)).map((change) => change.seq);
       assert.deepEqual(await seqs(0, 2), [1, 2]);
       assert.deepEqual(await seqs(2, 100), [3, 4, 5, 6, 7]);
       assert.deepEqual(await seqs(7, 100), []);

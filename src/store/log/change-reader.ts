@@ -37,9 +37,9 @@ export function changeSource(
       signals.found(found.head);
       return found;
     },
-    async since(seq, limit) {
-      const taken = recent?.take(seq, limit, signals.lastSeq) ?? null;
-      if (taken === null) return heard(await since(read, seq, limit));
+    async since(epoch, seq, limit) {
+      const taken = recent?.take(epoch, seq, limit, signals.lastSeq) ?? null;
+      if (taken === null) return heard(await since(read, { epoch, seq, limit }));
       heardAt = Math.max(heardAt ?? 0, taken.at);
       return taken.changes;
     },
@@ -67,12 +67,20 @@ async function bounds(read: Db): Promise<LogBounds> {
   return { epoch: row.epoch, oldest: row.oldest ?? row.head + 1, head: row.head };
 }
 
-const SINCE = statement<{ seq: number; limit: number }, ChangeLogTable>(
-  'select * from change_log where seq > :seq order by seq limit :limit',
+interface Part {
+  readonly epoch: string;
+  readonly seq: number;
+  readonly limit: number;
+}
+
+/** The epoch in the same statement: a log that was set back meanwhile gives its own changes the same numbers. */
+const SINCE = statement<Part, ChangeLogTable>(
+  `select * from change_log where seq > :seq and :epoch = (select value from service_facts where name = 'epoch')
+  order by seq limit :limit`,
 );
 
-async function since(read: Db, seq: number, limit: number): Promise<readonly Change[]> {
-  const rows = await SINCE.all(read, { seq, limit });
+async function since(read: Db, part: Part): Promise<readonly Change[]> {
+  const rows = await SINCE.all(read, part);
   return rows.some(isItemsRow) ? withItems(read, rows) : rows.map(decodeChange);
 }
 

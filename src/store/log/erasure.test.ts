@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { changesAfter } from '../../../test/support/feed/changes-after.ts';
 import { testActor, testDeps } from '../../../test/support/store/deletion-world.ts';
 import { onEachEngine } from '../../../test/support/store/engines.ts';
 import { type Home, putRecord, settle, upsert, withStore } from '../../../test/support/store/fixtures.ts';
@@ -53,7 +54,7 @@ onEachEngine((create) => {
       await replace(store, home, 'a', 'second');
       await passTo(store, 2);
       await erase(store);
-      const found = await store.changes.since(0, 10);
+      const found = await changesAfter(store.changes, 0, 10);
       const payloadsRead = found.map((change) => (change.type === 'record.upserted' ? change.data : ''));
       assert.deepEqual(payloadsRead, [null, Buffer.from('second').toString('base64')]);
       stop();
@@ -136,7 +137,7 @@ onEachEngine((create) => {
 
 /** Of every upsert in the log, in order. */
 async function payloads(store: Store): Promise<(string | null)[]> {
-  const changes = await store.changes.since(0, 10_000);
+  const changes = await changesAfter(store.changes, 0, 10_000);
   return changes.flatMap((change) => {
     if (change.type !== 'record.upserted') return [];
     return [change.data === null ? null : Buffer.from(change.data, 'base64').toString()];

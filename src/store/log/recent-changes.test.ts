@@ -21,10 +21,10 @@ function open() {
   const timers = createManualTimers();
   const state = { isHeard: true, now: 5 };
   const recent = createRecentChanges({ isHeard: () => state.isHeard, clock: () => state.now, timers });
-  const commit = (first: number, count: number): void =>
-    recent.committed({ ...NO_MARKS, seq: first + count - 1, changes: changes(first, count) });
-  const taken = (seq: number, limit: number, head: number): number[] | null =>
-    recent.take(seq, limit, head)?.changes.map((change) => change.seq) ?? null;
+  const commit = (first: number, count: number, epoch = 'a'): void =>
+    recent.committed({ ...NO_MARKS, seq: first + count - 1, epoch, changes: changes(first, count) });
+  const taken = (seq: number, limit: number, head: number, epoch = 'a'): number[] | null =>
+    recent.take(epoch, seq, limit, head)?.changes.map((change) => change.seq) ?? null;
   return { recent, timers, state, commit, taken };
 }
 
@@ -35,7 +35,7 @@ describe('recent changes', () => {
     state.now = 6;
     commit(3, 2);
     state.now = 9;
-    assert.equal(recent.take(0, 3, 4)?.at, 6);
+    assert.equal(recent.take('a', 0, 3, 4)?.at, 6);
     assert.deepEqual(taken(3, 3, 4), [4]);
     assert.equal(taken(3, 3, 4), null);
     assert.equal(taken(0, 3, 4), null);
@@ -59,10 +59,20 @@ describe('recent changes', () => {
     assert.deepEqual(taken(7, 10, 8), [8]);
   });
 
+  it('gives nothing to a reader of another epoch, and joins no changes of two', () => {
+    const { commit, taken } = open();
+    commit(1, 2);
+    assert.equal(taken(0, 10, 2, 'b'), null);
+    commit(3, 1, 'b');
+    assert.equal(taken(1, 10, 3, 'b'), null);
+    assert.equal(taken(2, 10, 3, 'a'), null);
+    assert.deepEqual(taken(2, 10, 3, 'b'), [3]);
+  });
+
   it('forgets everything when a unit appended what only the database can read', () => {
     const { recent, commit, taken } = open();
     commit(1, 2);
-    recent.committed({ ...NO_MARKS, seq: 3, changes: null });
+    recent.committed({ ...NO_MARKS, seq: 3, epoch: 'a', changes: null });
     assert.equal(taken(0, 10, 3), null);
     commit(4, 1);
     assert.deepEqual(taken(3, 10, 4), [4]);
@@ -74,7 +84,7 @@ describe('recent changes', () => {
     recent.committed({ ...NO_MARKS, isErasure: true });
     assert.equal(taken(0, 10, 2), null);
     commit(3, 1);
-    recent.committed({ ...NO_MARKS, seq: 4, changes: changes(4, 1), isErasure: true });
+    recent.committed({ ...NO_MARKS, seq: 4, epoch: 'a', changes: changes(4, 1), isErasure: true });
     assert.equal(taken(2, 10, 4), null);
     assert.deepEqual(taken(3, 10, 4), [4]);
   });

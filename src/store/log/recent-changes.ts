@@ -23,11 +23,11 @@ export interface RecentChanges {
   /** Called after each commit, before anybody is told of it. */
   committed(marks: Marks): void;
   /**
-   * Gives the changes that follow `seq`, once.
+   * Gives the changes that follow `seq` in the log of this epoch, once.
    * @param head the last change that this process knows of
    * @returns null unless they are here without a gap up to `head`: then the log must be read
    */
-  take(seq: number, limit: number, head: number | null): TakenChanges | null;
+  take(epoch: string, seq: number, limit: number, head: number | null): TakenChanges | null;
   forget(): void;
 }
 
@@ -43,6 +43,8 @@ export function createRecentChanges({
   timers = backgroundTimers,
 }: RecentChangesOptions): RecentChanges {
   let kept: readonly Change[] = [];
+  /** Of the log that has them. */
+  let keptEpoch: string | null = null;
   let at = 0;
   let cancel: (() => void) | null = null;
 
@@ -53,20 +55,22 @@ export function createRecentChanges({
   }
 
   return {
-    committed({ seq, changes, isErasure }) {
+    committed({ seq, epoch, changes, isErasure }) {
       // An erased payload must not come back from here.
       if (isErasure) forget();
       if (seq === null) return;
       if (changes === null || !isHeard() || changes.length > RECENT_MAX) return forget();
-      const isNext = kept.at(-1)?.seq === changes[0]!.seq - 1;
+      const isNext = epoch === keptEpoch && kept.at(-1)?.seq === changes[0]!.seq - 1;
       const all = isNext ? kept.concat(changes) : changes;
       if (all.length > RECENT_MAX) return forget();
       kept = all;
+      keptEpoch = epoch;
       at = clock();
       cancel ??= timers.after(RECENT_MS, forget);
     },
-    take(seq, limit, head) {
+    take(epoch, seq, limit, head) {
       const last = kept.at(-1);
+      if (epoch !== keptEpoch) return null;
       if (last === undefined || last.seq !== head || seq >= last.seq || kept[0]!.seq > seq + 1) return null;
       const first = seq + 1 - kept[0]!.seq;
       const changes = first === 0 && kept.length <= limit ? kept : kept.slice(first, first + limit);

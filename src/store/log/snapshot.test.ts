@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { changesAfter } from '../../../test/support/feed/changes-after.ts';
 import { onEachEngine } from '../../../test/support/store/engines.ts';
 import { putRecord, settle, withStore } from '../../../test/support/store/fixtures.ts';
 import { insertRows } from '../../../test/support/store/rows.ts';
@@ -66,7 +67,7 @@ onEachEngine((create) => {
         await store.write((tx) => putRecord(tx, home, `late${late++}`));
       }
       assert.equal(new Set(seen).size, seen.length);
-      for (const change of await store.changes.since(seq, 100)) {
+      for (const change of await changesAfter(store.changes, seq, 100)) {
         if (change.type === 'record.upserted') seen.push(change.key);
       }
       assert.equal(new Set(seen).size, 1_201 + late);

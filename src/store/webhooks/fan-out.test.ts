@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { changesAfter } from '../../../test/support/feed/changes-after.ts';
 import { onEachEngine } from '../../../test/support/store/engines.ts';
 import * as world from '../../../test/support/store/fan-out-world.ts';
 import { putRecord, withStore } from '../../../test/support/store/fixtures.ts';
@@ -52,7 +53,7 @@ onEachEngine((create) => {
         while ((await world.cursorOf(store)).seq < head) await sleep(5);
         ending.abort();
         await Promise.all(loops);
-        const log = await store.changes.since(0, 1_000);
+        const log = await changesAfter(store.changes, 0, 1_000);
         for (const [index, home] of homes.entries()) {
           const expected = log
             .filter((change) => change.owner === home.customerId)

@@ -95,8 +95,9 @@ export function createFakeSource(pageSize = 2, clock: Clock = () => 0): FakeSour
       await called('bounds');
       return { epoch: source.epoch, oldest, head: head() };
     },
-    async since(seq, limit) {
+    async since(epoch, seq, limit) {
       await called('since');
+      if (epoch !== source.epoch) return [];
       return source.bend(log.filter((change) => change.seq > seq && change.seq >= oldest).slice(0, limit));
     },
     async openSnapshot() {

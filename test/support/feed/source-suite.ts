@@ -4,6 +4,7 @@ import type { Clock } from '../../../src/base/time.ts';
 import type { ChangeSource, Snapshot } from '../../../src/feed/ports/change-source.ts';
 import type { ChangeBody } from '../../../src/protocol/change.ts';
 import { createMemoryView, type MemoryState } from '../view/memory-view.ts';
+import { changesAfter } from './changes-after.ts';
 
 /** A source with the means to change what it gives. */
 export interface SourceWorld {
@@ -12,6 +13,8 @@ export interface SourceWorld {
   write(...bodies: readonly ChangeBody[]): Promise<void>;
   /** Removes the changes up to `seq` from the log. */
   prune(seq: number): Promise<void>;
+  /** Gives the log another epoch, and commits the changes after it. @returns the epoch */
+  renew(...bodies: readonly ChangeBody[]): Promise<string>;
   /** Of a source that answers from a copy: its origin is heard of again. Answers themselves prove nothing there. */
   contact?(): Promise<void>;
   /** From here on the source cannot be reached. */
@@ -74,7 +77,7 @@ export function changeSourceSuite(
       const { epoch, ...ends } = await source.bounds();
       assert.notEqual(epoch, '');
       assert.deepEqual(ends, { oldest: 1, head: 0 });
-      assert.deepEqual(await source.since(0, 10), []);
+      assert.deepEqual(await source.since(epoch, 0, 10), []);
       const snapshot = await source.openSnapshot();
       assert.deepEqual([snapshot.epoch, snapshot.seq], [epoch, 0]);
       assert.deepEqual(await bodiesOf(snapshot.pages), []);
@@ -84,17 +87,34 @@ export function changeSourceSuite(
       const bodies = [NAMESPACE, record('a'), MINTED, REVOKED, deleted('a')];
       await world.write(...bodies.slice(0, 2));
       await world.write(...bodies.slice(2));
-      const changes = await world.source.since(0, 10);
+      const { epoch } = await world.source.bounds();
+      const changes = await world.source.since(epoch, 0, 10);
       assert.equal(changes.length, bodies.length);
       assert.partialDeepStrictEqual(
         changes,
         bodies.map((body, index) => ({ ...body, seq: index + 1 })),
       );
       const seqs = async (seq: number, limit: number): Promise<number[]> =>
-        (await world.source.since(seq, limit)).map((change) => change.seq);
+        (await world.source.since(epoch, seq, limit)).map((change) => change.seq);
       assert.deepEqual(await seqs(1, 2), [2, 3]);
       assert.deepEqual(await seqs(3, 10), [4, 5]);
       assert.deepEqual(await seqs(5, 10), []);
+    });
+
+    scenario('nothing follows a change in the log of another epoch, whatever its number', async (world) => {
+      // What this process commits need not be read again while somebody listens.
+      const stop = world.source.onChange(() => {});
+      await world.write(NAMESPACE, record('a'));
+      const { epoch } = await world.source.bounds();
+      const next = await world.renew(record('b'));
+      assert.deepEqual(await world.source.since(epoch, 2, 10), []);
+      assert.deepEqual(await world.source.since(epoch, 0, 10), []);
+      assert.equal((await world.source.bounds()).epoch, next);
+      assert.deepEqual(
+        (await world.source.since(next, 1, 10)).map((change) => change.seq),
+        [2, 3],
+      );
+      stop();
     });
 
     scenario('bounds follow a pruned log, also when nothing is left of it', async (world) => {
@@ -102,7 +122,7 @@ export function changeSourceSuite(
       const { epoch } = await world.source.bounds();
       await world.prune(2);
       assert.deepEqual(await world.source.bounds(), { epoch, oldest: 3, head: 3 });
-      const [left, ...more] = await world.source.since(0, 10);
+      const [left, ...more] = await world.source.since(epoch, 0, 10);
       assert.deepEqual([left?.seq, more], [3, []]);
       await world.prune(3);
       assert.deepEqual(await world.source.bounds(), { epoch, oldest: 4, head: 3 });
@@ -124,7 +144,7 @@ export function changeSourceSuite(
         const many = Array.from({ length: 501 }, (_, index) => record(`k${index}`));
         await world.write(NAMESPACE, MINTED, ...many);
         const whole = createMemoryView();
-        const before = await world.source.since(0, 1_000);
+        const before = await changesAfter(world.source, 0, 1_000);
         const { epoch, seq, pages } = await world.source.openSnapshot();
         const view = createMemoryView();
         const rebuild = await view.rebuild();
@@ -134,7 +154,7 @@ export function changeSourceSuite(
           if (isFirst) await world.write(deleted('k1'), record('k2', 'changed'), record('late'), REVOKED);
           isFirst = false;
         }
-        const after = await world.source.since(seq, 1_000);
+        const after = await world.source.since(epoch, seq, 1_000);
         assert.equal(after.length, 4);
         const head = after.at(-1)?.seq ?? 0;
         await rebuild.finish(after, head, epoch);
@@ -165,9 +185,10 @@ export function changeSourceSuite(
       assert.equal(source.heardAt(), null);
       await world.write(NAMESPACE);
       assert.equal(source.heardAt(), null);
+      const { epoch } = await source.bounds();
       const answers: (() => Promise<unknown>)[] = [
         () => source.bounds(),
-        () => source.since(0, 1),
+        () => source.since(epoch, 0, 1),
         () => source.openSnapshot(),
         async () => bodiesOf((await source.openSnapshot()).pages),
       ];
@@ -186,11 +207,11 @@ export function changeSourceSuite(
     scenario('calls reject when the source cannot be reached, and heardAt stays', async (world) => {
       const { source } = world;
       await world.write(NAMESPACE);
-      const { pages } = await source.openSnapshot();
+      const { epoch, pages } = await source.openSnapshot();
       await world.cut();
       now += 7;
       await assert.rejects(source.bounds());
-      await assert.rejects(source.since(0, 1));
+      await assert.rejects(source.since(epoch, 0, 1));
       await assert.rejects(source.openSnapshot());
       await assert.rejects(bodiesOf(pages));
       assert.equal(source.heardAt(), 1_000);

@@ -4,6 +4,7 @@ import type { ChangeBody } from '../../../src/protocol/change.ts';
 import { insertUser } from '../../../src/store/accounts.ts';
 import { appendChanges, pruneLog } from '../../../src/store/log/change-log.ts';
 import { upsertRecords } from '../../../src/store/records.ts';
+import { renewEpoch } from '../../../src/store/service-facts.ts';
 import type { Tx } from '../../../src/store/store.ts';
 import { advanceCursor } from '../../../src/store/webhooks/fan-out.ts';
 import type { TestDatabase } from '../store/fixtures.ts';
@@ -23,18 +24,24 @@ export async function storeSource(database: TestDatabase, clock: Clock): Promise
     if (isOpen) await store.close();
     isOpen = false;
   };
+  const write = async (...bodies: readonly ChangeBody[]): Promise<void> => {
+    await store.write(async (tx) => {
+      for (const body of bodies) await writeTables(tx, body);
+      const changes = bodies.map((body) => {
+        if (body.type === 'dataset.items')
+          throw new Error('items are stored as parts: see appendItemChanges');
+        return { ...body, owner: USER, cause: 'direct' as const };
+      });
+      await appendChanges(tx, changes, 1);
+    });
+  };
   return {
     source: store.changes,
-    async write(...bodies) {
-      await store.write(async (tx) => {
-        for (const body of bodies) await writeTables(tx, body);
-        const changes = bodies.map((body) => {
-          if (body.type === 'dataset.items')
-            throw new Error('items are stored as parts: see appendItemChanges');
-          return { ...body, owner: USER, cause: 'direct' as const };
-        });
-        await appendChanges(tx, changes, 1);
-      });
+    write,
+    async renew(...bodies) {
+      const epoch = await store.write((tx) => renewEpoch(tx, 1));
+      await write(...bodies);
+      return epoch;
     },
     async prune(seq) {
       await store.write(async (tx) => {

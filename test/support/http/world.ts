@@ -22,6 +22,7 @@ import type { Change } from '../../../src/protocol/change.ts';
 import { forgetPeriods } from '../../../src/store/rate-limits.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { usageSink } from '../../../src/store/usage.ts';
+import { changesAfter } from '../feed/changes-after.ts';
 import { checkAnswers, contract } from './openapi/response-check.ts';
 import { TEST_SERVICE } from './server-parts.ts';
 
@@ -240,7 +241,7 @@ export async function openWorld(shared: Store, options: WorldOptions = {}): Prom
     inject,
     signIn: async ({ email }) => caller((await issueToken(deps, email)).token),
     customer: (tier = 'pro') => newCustomer(deps, caller, tier),
-    changes: async () => [...(await shared.changes.since(head, 1_000_000))],
+    changes: async () => [...(await changesAfter(shared.changes, head, 1_000_000))],
     settle: () => writes.settle(),
     close: async () => {
       await app.close();

@@ -11,6 +11,7 @@ import { attestationKeyId, rawPublicKey } from '../../../src/protocol/datasets/a
 import type { DatasetItem } from '../../../src/protocol/datasets/item.ts';
 import type { SignedManifest } from '../../../src/protocol/datasets/manifest.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { changesAfter } from '../feed/changes-after.ts';
 
 export interface DatasetWorld {
   /** An own key. */
@@ -122,7 +123,7 @@ async function* changesOf(store: Store, from: 'log' | 'snapshot') {
     return;
   }
   for (let seq = 0; ; ) {
-    const changes = await store.changes.since(seq, 1000);
+    const changes = await changesAfter(store.changes, seq, 1000);
     const last = changes.at(-1);
     if (last === undefined) return;
     yield* changes;

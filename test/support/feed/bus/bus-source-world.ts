@@ -110,6 +110,12 @@ export async function busSourceWorld(carrier: Carrier, clock: Clock): Promise<So
       await heard;
       await until(() => publisher.status().unconfirmed === 0);
     },
+    async renew(...bodies) {
+      origin.epoch = 'second';
+      origin.write(...bodies);
+      await contact();
+      return origin.epoch;
+    },
     async prune(seq) {
       origin.prune(seq);
       await carrier.purge();

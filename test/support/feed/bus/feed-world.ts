@@ -146,7 +146,7 @@ function startNode(
     }
     for (;;) {
       const from = view.cursor()!;
-      const changes = await source.since(from, 100);
+      const changes = await source.since(view.epoch()!, from, 100);
       if (changes.length === 0) return;
       const seqs = changes.map(({ seq }) => seq);
       assert.deepEqual(
