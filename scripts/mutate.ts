@@ -1,8 +1,8 @@
 /**
  * Which realistic faults no test finds: `npm run mutate -- PATH... [--sample N] [--seed S] [--jobs J] [--out FILE] [--again FILE]`.
  *
- * Each fault of scripts/mutate-kinds.ts is planted as the file is loaded (plant.ts), and the tests run whose imports lead to the file, the
- * nearest first, to the first one that fails. A fault that the types refuse is found too. Without `--sample` all faults of the paths;
+ * A fault of scripts/mutate-kinds.ts that the types refuse is found. Each other one is planted as the file is loaded (plant.ts), and the
+ * tests run whose imports lead to the file, the nearest first, to the first one that fails. Without `--sample` all faults of the paths;
  * `--again` repeats those that an `--out` has. Prints every survivor, and the totals of each room. Exit code 1 with a survivor.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -48,6 +48,25 @@ const SUITES: readonly (readonly [room: RegExp, tests: readonly string[]])[] = [
   [/^src\/(?:process|ops)\//, ['test/e2e/rest-dns.test.ts']],
 ];
 
+/** Tests that start a command of the program, before all others: by imports every test that starts a server is as near. */
+const COMMANDS: readonly (readonly [room: RegExp, tests: readonly string[]])[] = [
+  [/^src\/cli\/(?:actions\/apply|apply\/|diff)/, ['apply', 'encryption-commands']],
+  [/^src\/cli\/(?:key-files|actions\/(?:keys|reencrypt|put-input))/, ['encryption-commands', 'run-command']],
+  [/^src\/cli\/(?:run\/|actions\/run)/, ['run-command', 'run-changes']],
+  [
+    /^src\/cli\/(?:transparency|actions\/verify)/,
+    ['transparency', 'log-prove', 'log-audit', 'witness-commands', 'dataset-commands'],
+  ],
+  [/^src\/cli\/actions\/dnssec/, ['rollover', 'zones']],
+  [/^src\/cli\/actions\/feed/, ['feed-commands', 'way-back']],
+  [/^src\/cli\/actions\/datasets/, ['dataset-commands', 'datasets']],
+  [/^src\/cli\/actions\/(?:operator|audit)/, ['command-line', 'audit', 'membership']],
+  [/^src\/cli\/actions\/(?:transfer|history)/, ['history-commands', 'record-commands', 'apply', 'audit']],
+  [/^src\/cli\/actions\/upkeep/, ['backup', 'doctor']],
+  [/^src\/cli\/actions\/watch/, ['watch']],
+  [/^src\/cli\//, ['record-commands', 'command-line', 'read-command', 'plain-commands']],
+];
+
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
 const isTest = (file: string): boolean => file.endsWith('.test.ts');
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
@@ -83,7 +102,12 @@ function testsOf(file: string, importers: ReadonlyMap<string, readonly string[]>
     .filter(isTest)
     .toSorted((a, b) => farness(a) - farness(b) || (a < b ? -1 : 1));
   const first = nearest.slice(0, STAGES[0]);
-  return [...new Set([...first, ...suites, ...nearest])].slice(0, STAGES[0] + STAGES[1]);
+  const commands = COMMANDS.find(([room]) => room.test(file))?.[1] ?? [];
+  const started = commands.map((name) => `test/e2e/${name}.test.ts`);
+  const own = nearest.filter((test) => dirname(test) === dirname(file));
+  return [
+    ...new Set([...(started.length > 0 ? own : []), ...started, ...first, ...suites, ...nearest]),
+  ].slice(0, STAGES[0] + STAGES[1]);
 }
 
 const running = new Set<ChildProcess>();
@@ -287,10 +311,12 @@ async function main(): Promise<void> {
   let types: ReturnType<typeof createTypes> | null = null;
   const worker = async (): Promise<void> => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      let outcome = await outcomeOf(next, testsOf(next.file, importers));
       types ??= createTypes();
-      const refused = outcome.result === 'killed' ? null : types(next);
-      if (refused !== null) outcome = { ...outcome, result: 'types', by: refused };
+      const refused = types(next);
+      const outcome: Outcome =
+        refused === null
+          ? await outcomeOf(next, testsOf(next.file, importers))
+          : { ...next, result: 'types', by: refused, seconds: 0 };
       outcomes.push(outcome);
       print(lineOf(outcome));
       if (values.out !== undefined) appendFileSync(values.out, `${JSON.stringify(outcome)}\n`);

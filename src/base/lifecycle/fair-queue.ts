@@ -46,7 +46,6 @@ export class FairQueue<T> {
 
   /** Makes room for a newcomer where heavier ones give way. @returns whether there is room; then call `push`. Else nothing has given way */
   makeRoom(source: number, name: number, weight = 1): boolean {
-    if (this.#weight + weight <= this.#capacity) return true;
     const gone: { readonly item: T; readonly weight: number; readonly cell: Cell<T> }[] = [];
     while (this.#weight + weight > this.#capacity) {
       const heaviest = this.#heaviest();

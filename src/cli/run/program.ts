@@ -39,14 +39,13 @@ export function startProgram(command: readonly string[], variables: Variables): 
   let child: ChildProcess;
   /** Variables of the next start; null: the program is not being started again. */
   let next: Variables | null = null;
-  let killer: NodeJS.Timeout | null = null;
+  let killer: NodeJS.Timeout | undefined;
 
   const start = (given: Variables): void => {
     child = spawn(file, args, { env: given, stdio: 'inherit' });
     child.once('error', (error: NodeJS.ErrnoException) => resolve(tellFault(file, error)));
     child.once('exit', (code, signal) => {
-      if (killer !== null) clearTimeout(killer);
-      killer = null;
+      clearTimeout(killer);
       if (next === null) resolve(code ?? 128 + constants.signals[signal!]);
       else {
         const again = next;

@@ -243,14 +243,25 @@ apiScenarios('changes, pages', {
     const world = await openWorld(store);
     const owner = await world.customer();
     await owner.namespace();
-    const since = await presentEnd(owner);
-    const query = `/changes?since=${since}&wait=55`;
-    const asked = Array.from({ length: LIMITS.changeWaitsPerCustomer + 1 }, () => owner.get(query));
+    const askAll = async () => {
+      const query = `/changes?since=${await presentEnd(owner)}&wait=55`;
+      return Array.from({ length: LIMITS.changeWaitsPerCustomer + 1 }, () => owner.get(query));
+    };
+    const before = await askAll();
+    await Promise.race(before);
+    await owner.namespace();
+    assert.equal(
+      (await Promise.all(before)).filter(({ status }) => status === 200).length,
+      LIMITS.changeWaitsPerCustomer,
+    );
+    // Whose wait is over leaves a place.
+    const asked = await askAll();
     const refused = await Promise.race(asked);
     assertFailure(refused, 429, 'rate_limit_exceeded', 'Too many requests wait for changes');
     assert.equal(refused.headers['retry-after'], '10');
     const closed = world.close();
     const answered = (await Promise.all(asked)).filter((answer) => answer !== refused);
+    assert.equal(answered.length, LIMITS.changeWaitsPerCustomer);
     assert.deepEqual(
       answered.map(({ status, json }) => [status, json.changes]),
       answered.map(() => [200, []]),

@@ -104,6 +104,16 @@ describe('a batch of the feed', () => {
     assert.ok(parts.every(({ plainLength }) => plainLength <= LIMITS.feedBatchOctets));
     assert.ok(parts[0]!.plainLength > LIMITS.feedBatchOctets - 5_000, 'batches are filled');
     assert.deepEqual(messagesOf(large).flatMap(open), large);
+    // Rows of the same length, and room for two and no octet more.
+    const [two] = packRows(revocations(1, 2));
+    assert.deepEqual(
+      packRows(revocations(1, 6), two!.plainLength).map(({ from, to }) => [from, to]),
+      [
+        [1, 2],
+        [3, 4],
+        [5, 6],
+      ],
+    );
   });
 
   it('for the stream is shorter, so that 512 of them are less than the 64 MiB that a broker keeps for one connection', () => {

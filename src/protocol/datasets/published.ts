@@ -91,7 +91,7 @@ function readFields(txt: Uint8Array): ReadonlyMap<string, string> | null {
   const fields = new Map<string, string>();
   for (const field of decode(txt)?.split(';') ?? []) {
     const equals = field.indexOf('=');
-    const name = field.slice(0, Math.max(equals, 0));
+    const name = field.slice(0, equals);
     if (equals < 1 || fields.has(name)) return null;
     fields.set(name, field.slice(equals + 1));
   }

@@ -43,7 +43,12 @@ describe('the snapshot', () => {
       writeFileSync(path, text);
       assert.equal(await readSnapshot(path), null, text);
     }
-    const rows = [...state.entries, 7, ['x'], ['x', {}], ['x', { ...state.entries[0]![1], at: 'y' }]];
+    const [, entry] = state.entries[0]!;
+    const faulty = Object.keys(entry).map((field) => [
+      field,
+      { ...entry, [field]: field === 'value' ? undefined : {} },
+    ]);
+    const rows = [...state.entries, 7, ['x'], ['x', {}], ...faulty];
     writeFileSync(
       path,
       JSON.stringify({

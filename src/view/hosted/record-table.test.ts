@@ -13,7 +13,7 @@ import {
 } from '../../../test/support/view/view-changes.ts';
 import type { AppliedChange } from '../../protocol/change.ts';
 import { applyChange } from '../apply.ts';
-import { createNew, type Tree } from '../lmdb/tree.ts';
+import { createNew, FIRST, type Tree } from '../lmdb/tree.ts';
 import type { DatasetTarget } from '../view.ts';
 import { hostedTarget } from './record-table.ts';
 
@@ -77,4 +77,15 @@ describe('the table of hosted records', () => {
       apply(taken);
       assert.deepEqual(keys(), before);
     });
+
+  it('keeps a token under keys that no record has', () => {
+    const { digest } = { digest: '', ...minted('ns', 'one') };
+    assert.match(digest, /^7/, 'alone the digest would begin as a namespace does');
+    apply([minted('ns', 'one')]);
+    const own = keys().filter((key) => key.endsWith(digest));
+    assert.deepEqual(
+      own.map((key) => Number.parseInt(key.slice(0, 2), 16)),
+      [FIRST.token, FIRST.tokenOf],
+    );
+  });
 });
