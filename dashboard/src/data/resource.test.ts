@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type ComponentType, h, options, render } from 'preact';
+import { ConnectionError } from '../../../sdk/src/uqrp-sdk.ts';
 import { forgetResources, invalidate, type Resource, setResource, useResource } from './resource.ts';
 
 const HOUR = 3_600_000;
@@ -134,6 +135,28 @@ describe('what is read from the API', () => {
     await settled();
     assert.equal(reads.begun.length, 2);
     assert.deepEqual(shown.seen, ['loading', 'before the change', 'after it']);
+  });
+
+  it('is read once more, and no further, after a read that failed and was under way when the value changed', async () => {
+    const reads = new Reads();
+    const shown = await show('k', reads);
+    shown.now().again();
+    shown.now().again();
+    reads.begun[0]!.fail(new Error('before the change'));
+    await settled();
+    assert.equal(reads.begun.length, 2);
+    reads.begun[1]!.fail(new Error('after it'));
+    await settled();
+    assert.equal(reads.begun.length, 2);
+  });
+
+  it('a read that is repeated by itself is not repeated at once as well', async () => {
+    const reads = new Reads();
+    const shown = await show('k', reads);
+    shown.now().again();
+    reads.begun[0]!.fail(new ConnectionError('away'));
+    await settled();
+    assert.equal(reads.begun.length, 1);
   });
 
   it('is forgotten when another person signs in: nothing of the one before is shown for a moment (mutant V02)', async () => {

@@ -143,7 +143,12 @@ function read(entry: Entry): void {
       entry.now.value = { ...entry.now.peek(), error };
       const plan = retryAt(error, entry.failures);
       noteRequest(plan.arrived);
-      if (plan.waitMs === null || entry.users === 0) return;
+      if (entry.users === 0) return;
+      if (plan.waitMs === null) {
+        // Once for all who asked during the read that failed.
+        if (entry.isOld) read(entry);
+        return;
+      }
       entry.retry = setTimeout(() => {
         if (!doRetriesRest()) read(entry);
       }, plan.waitMs);
