@@ -172,7 +172,7 @@ const PAST_THE_PORTS: readonly (readonly [path: string, what: readonly Port[], w
   ['base/chance.ts', ['chance'], 'it is the port'],
   ['cli/', ['elapsed', 'wait'], 'a command of a person at a terminal'],
   ['dns/doh/http2/connection.ts', ['turn'], 'answers of one turn leave together: tuned by measurement'],
-  ['dns/stream/turns.ts', ['turn'], 'answers of one turn leave together: tuned by measurement'],
+  ['dns/shared/turns.ts', ['turn'], 'answers of one turn leave together: tuned by measurement'],
   ['dns/udp/replies.ts', ['turn'], 'answers of one turn leave together: tuned by measurement'],
   ['outbound/', ['wait'], 'its deadlines are of real sockets'],
   ['process/dns-client.ts', ['wait', 'chance'], 'a command that asks over real sockets'],

@@ -8,6 +8,7 @@ import {
 } from '../shared/admission.ts';
 import type { ConnectionTable } from '../shared/connection-table.ts';
 import { ReplyDecorator } from '../shared/edns.ts';
+import type { PacketHandler } from '../shared/handler.ts';
 import { type ListenOptions, once } from '../shared/listener.ts';
 import {
   afterClientHello,
@@ -18,12 +19,13 @@ import {
   tlsOptions,
   tlsReloader,
 } from '../shared/tls.ts';
+import { StreamTurns } from '../shared/turns.ts';
 import { listening } from '../stream/stream-server.ts';
 import { answerRequest, COMMON_HEADERS, type DohApi, type DohService, serveExchange } from './answer.ts';
 import { Http1Server } from './http1.ts';
 import { Http2Server } from './http2/connection.ts';
 import { commonHeaders } from './http2/hpack-encoder.ts';
-import type { Exchange } from './request.ts';
+import type { AskingRequest, Exchange, HttpReply } from './request.ts';
 
 export interface DohLimits extends ConnectionLimits {
   /** Milliseconds without a request after which a connection is closed. */
@@ -54,24 +56,41 @@ export interface DohOptions extends ListenOptions, TlsListenOptions, Pick<DohApi
 export async function listenDoh(options: DohOptions): Promise<TlsListener> {
   const limits = { ...DOH_LIMITS, ...options.limits };
   const decorator = new ReplyDecorator('doh', { cookies: options.cookies ?? null });
-  const api: DohApi = { ...options, decorator };
+  const { handler, misses } = counting(options.handler);
+  const api: DohApi = { ...options, handler, decorator };
+  const turns = new StreamTurns();
   const { clock, observe, onFault, admit = null } = options;
   const service: DohService = {
     admit,
     answer: (request, address) => answerRequest(request, api, address),
     onFault,
   };
+  // Node parses all requests of a read at once: each waits for a turn by itself.
+  const inTurn = (request: AskingRequest, address: () => string): Promise<HttpReply> =>
+    new Promise((resolve, reject) => {
+      turns.add(() => {
+        const before = misses();
+        try {
+          resolve(answerRequest(request, api, address));
+        } catch (fault) {
+          reject(fault);
+        }
+        return misses() - before;
+      });
+    });
 
   const http1 = new Http1Server({
     ...limits,
     clock,
-    onExchange: (exchange) => serveExchange(exchange, service),
+    onExchange: (exchange) => serveExchange(exchange, { ...service, answer: inTurn }),
   });
   const http2 = new Http2Server({
     limits: { ...limits, body: LIMITS.dohBody },
     clock,
     onRequest: (exchange: Exchange) => serveExchange(exchange, service),
     onFault,
+    turns,
+    misses,
     common: commonHeaders(COMMON_HEADERS),
   });
   const server = createServer({ ...tlsOptions(options), ALPNProtocols: ['h2', 'http/1.1'] });
@@ -111,5 +130,24 @@ export async function listenDoh(options: DohOptions): Promise<TlsListener> {
       await guarded.closeWithin(graceMs);
       http2.stop();
     }),
+  };
+}
+
+/** The handler, and how many queries it has answered past the packet cache. */
+function counting(handler: PacketHandler): {
+  readonly handler: PacketHandler;
+  readonly misses: () => number;
+} {
+  let misses = 0;
+  return {
+    misses: () => misses,
+    handler: {
+      hot: (request, length, transport, out) => handler.hot(request, length, transport, out),
+      slow(request, transport, proven, share) {
+        misses++;
+        return handler.slow(request, transport, proven, share);
+      },
+      nameShare: (request, length) => handler.nameShare(request, length),
+    },
   };
 }

@@ -5,9 +5,9 @@ import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { frame, query, setting } from '../../../test/support/dns/fakes.ts';
 import { ReplyDecorator } from '../shared/edns.ts';
+import { StreamTurns } from '../shared/turns.ts';
 import { WRITE_BUFFER_OCTETS } from './framing.ts';
 import { StreamConnection } from './stream-connection.ts';
-import { StreamTurns } from './turns.ts';
 
 /** The most that Node reads from a socket at once. */
 const READ_OCTETS = 65_536;

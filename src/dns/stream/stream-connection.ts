@@ -5,8 +5,8 @@ import type { ReplyDecorator } from '../shared/edns.ts';
 import { MISSES_A_TURN } from '../shared/handler.ts';
 import { headerRcode, type ListenOptions, queueShare } from '../shared/listener.ts';
 import type { QueryMeter } from '../shared/rate-limit.ts';
+import type { StreamTurns, Turn } from '../shared/turns.ts';
 import { copyOfReplies, endReply, FrameSplitter, LONGEST, replyAt, WRITE_BUFFER_OCTETS } from './framing.ts';
-import type { StreamTurns, Turn } from './turns.ts';
 
 /** Queries answered in one tick, `MISSES_A_TURN` of them past the packet cache, and chunks gathered for it, so that one busy peer does not delay the others. */
 const QUERIES_A_TURN = 128;

@@ -23,9 +23,9 @@ import {
   tlsOptions,
   tlsReloader,
 } from '../shared/tls.ts';
+import { StreamTurns } from '../shared/turns.ts';
 import { WRITE_BUFFER_OCTETS } from './framing.ts';
 import { StreamConnection } from './stream-connection.ts';
-import { StreamTurns } from './turns.ts';
 
 /** DNS over TCP (RFC 7766, RFC 9210): persistent, pipelined, bounded. */
 export function listenTcp(options: StreamOptions): Promise<Listener> {

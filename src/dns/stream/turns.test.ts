@@ -7,9 +7,9 @@ import { frame, idOf, query, setting, until } from '../../../test/support/dns/fa
 import { ReplyDecorator } from '../shared/edns.ts';
 import { MISSES_A_TURN } from '../shared/handler.ts';
 import type { ListenOptions } from '../shared/listener.ts';
+import { StreamTurns } from '../shared/turns.ts';
 import { WRITE_BUFFER_OCTETS } from './framing.ts';
 import { StreamConnection } from './stream-connection.ts';
-import { StreamTurns } from './turns.ts';
 
 const HUNDREDS = 100;
 const HOUR_MS = 3_600_000;

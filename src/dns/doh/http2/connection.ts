@@ -3,8 +3,10 @@ import { every, type Repeating } from '../../../base/lifecycle/loop.ts';
 import type { Holder } from '../../../base/lifecycle/places.ts';
 import { backgroundTimers } from '../../../base/lifecycle/timers.ts';
 import type { Clock } from '../../../base/time.ts';
+import { MISSES_A_TURN } from '../../shared/handler.ts';
+import type { StreamTurns, Turn } from '../../shared/turns.ts';
 import { ERROR, FrameReader, FrameWriter, type Sink } from './frames.ts';
-import { GOAWAY_MS, OUTPUT_OCTETS, REQUESTS_A_TURN } from './limits.ts';
+import { GOAWAY_MS, INPUT_OCTETS, OUTPUT_OCTETS, REQUESTS_A_TURN } from './limits.ts';
 import { Session } from './session.ts';
 import type { Http2StreamOptions } from './stream-table.ts';
 
@@ -12,9 +14,16 @@ export interface Http2Options extends Http2StreamOptions {
   readonly clock: Clock;
   /** A fault of the server: it ends this connection only. */
   readonly onFault: (fault: unknown) => void;
+  /** Of the connections of this listener. */
+  readonly turns: Pick<StreamTurns, 'add'>;
+  /** Queries that this listener has answered past the packet cache, in all. */
+  readonly misses: () => number;
 }
 
-/** The server side of an HTTP/2 connection (RFC 9113), without a socket. Reading pauses while output is not taken. */
+/**
+ * The server side of an HTTP/2 connection (RFC 9113), without a socket. Frames wait unread for the turn of their connection. Reading pauses while
+ * they are many, and while output is not taken.
+ */
 export class Http2Connection {
   readonly #sink: Sink;
   readonly #options: Http2Options;
@@ -30,8 +39,15 @@ export class Http2Connection {
   #inTick = false;
   #paused = false;
   #tickScheduled = false;
+  /** The deadlines are checked after the tick that is scheduled. */
+  #sweepDue = false;
   #flushScheduled = false;
   #farewell: (() => void) | undefined;
+  readonly #turn: Turn = () => {
+    const before = this.#options.misses();
+    if (this.#tickScheduled) this.#tick();
+    return this.#options.misses() - before;
+  };
 
   constructor(sink: Sink, options: Http2Options) {
     this.#sink = sink;
@@ -46,10 +62,10 @@ export class Http2Connection {
     return this.#session.streams.open.size;
   }
 
-  /** Time of the last reply to a whole request, or of the beginning; null while a whole request waits for its reply. */
+  /** Time of the last reply to a whole request, or of the beginning; null while a whole request waits for its reply, or frames for their turn. */
   get idleSince(): number | null {
     const { streams } = this.#session;
-    return this.#over || streams.answering > 0 ? null : streams.finishedAt;
+    return this.#over || this.#tickScheduled || streams.answering > 0 ? null : streams.finishedAt;
   }
 
   abort(): void {
@@ -62,7 +78,9 @@ export class Http2Connection {
     if (this.#over) return;
     if (!this.#midway) this.#frameAt = this.#options.clock();
     this.#reader.push(chunk);
-    if (!this.#paused) this.#tick();
+    // Each TLS record of a read is an event of its own: one tick reads them all. It also begins to read again.
+    if (!this.#paused) this.#scheduleTick();
+    if (this.#reader.unread >= INPUT_OCTETS) this.#steer(true);
   }
 
   /** The sink accepts octets again. */
@@ -70,7 +88,10 @@ export class Http2Connection {
     this.#stalledAt = null;
     // The server paused reading: this time does not count against the peer.
     this.#frameAt = this.#options.clock();
-    this.#tick();
+    this.#safely(() => {
+      this.#session.streams.now = this.#frameAt;
+      this.#settle();
+    });
   }
 
   closed(): void {
@@ -87,9 +108,10 @@ export class Http2Connection {
     this.#flush();
   }
 
-  /** Enforces the deadlines. Call it several times within the shortest of them. */
+  /** Enforces the deadlines, of frames that wait for their turn after it. Call it several times within the shortest of them. */
   sweep(): void {
-    this.#safely(() => this.#hold());
+    this.#sweepDue = this.#tickScheduled;
+    if (!this.#sweepDue) this.#safely(() => this.#hold());
   }
 
   #hold(): void {
@@ -119,8 +141,15 @@ export class Http2Connection {
       const code = this.#read();
       this.#inTick = false;
       if (code !== ERROR.none) this.#end(code);
+      else if (this.#sweepDue) this.#hold();
       else this.#settle();
+      this.#sweepDue = false;
     });
+  }
+
+  #scheduleTick(): void {
+    this.#tickScheduled = true;
+    this.#options.turns.add(this.#turn);
   }
 
   /** Handles frames up to the limit of a tick. @returns an error of the connection */
@@ -129,8 +158,10 @@ export class Http2Connection {
     const { streams } = session;
     const preface = this.#reader.preface();
     if (preface !== true) return preface === null ? ERROR.protocol : ERROR.none;
-    const enough = streams.requests + REQUESTS_A_TURN;
-    while (this.#stalledAt === null && streams.requests < enough && this.#writer.queued < OUTPUT_OCTETS) {
+    const { misses } = this.#options;
+    const [enough, enoughMisses] = [streams.requests + REQUESTS_A_TURN, misses() + MISSES_A_TURN];
+    const hasRoom = (): boolean => this.#stalledAt === null && this.#writer.queued < OUTPUT_OCTETS;
+    while (hasRoom() && streams.requests < enough && misses() < enoughMisses) {
       const whole = this.#reader.next();
       if (whole === null) return ERROR.frameSize;
       if (!whole) break;
@@ -167,11 +198,8 @@ export class Http2Connection {
     if (session.leaving && this.streams === 0 && this.#farewell === undefined) this.#end(ERROR.none);
     if (this.#over) return;
     const more = this.#stalledAt === null && this.#reader.unread > 0;
-    if (more && !this.#tickScheduled) {
-      this.#tickScheduled = true;
-      setImmediate(() => this.#tick());
-    }
     this.#steer(more || this.#stalledAt !== null);
+    if (more) this.#scheduleTick();
   }
 
   #steer(pause: boolean): void {

@@ -27,7 +27,9 @@ export const CONNECTION_WINDOW = 262_144;
 export const HELD_OCTETS = 1_048_576;
 /** Unsent octets above which no further frame is read. */
 export const OUTPUT_OCTETS = 65_536;
-/** Requests answered in one tick, so that one busy peer does not delay the others. */
+/** Unread octets above which nothing more is read before the turn of the connection. */
+export const INPUT_OCTETS = 65_536;
+/** Requests answered in one tick, `MISSES_A_TURN` of them past the packet cache, so that one busy peer does not delay the others. */
 export const REQUESTS_A_TURN = 128;
 /** Remembered ids of streams that the server reset: frames to them are still in transit (RFC 9113 §5.1). */
 export const RESETS_REMEMBERED = 512;

@@ -5,6 +5,7 @@ import { createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { gather } from '../../../../test/support/dns/doh/doh-clients.ts';
+import { StreamTurns } from '../../shared/turns.ts';
 import { listening } from '../../stream/stream-server.ts';
 import { Http2Server } from './connection.ts';
 import { commonHeaders } from './hpack-encoder.ts';
@@ -27,6 +28,8 @@ async function withServer(scenario: (scene: Scene) => Promise<void>): Promise<vo
     limits: { streams: 100, body: 65_535, requestMs: 10_000, idleMs: 30_000 },
     clock: Date.now,
     common: commonHeaders(COMMON),
+    turns: new StreamTurns(),
+    misses: () => 0,
     onFault: (fault) => {
       throw fault;
     },

@@ -118,6 +118,10 @@ export function framesOf(octets: Buffer): Frame[] {
 export interface PeerOptions {
   readonly limits?: Partial<Http2Limits>;
   readonly onRequest?: (stream: Http2Stream) => void;
+  /** Default: this connection is alone, and its turn begins at once. */
+  readonly turns?: Http2Options['turns'];
+  /** Default: every answer is from the packet cache. */
+  readonly misses?: () => number;
   /** Without the preface and SETTINGS. */
   readonly silent?: boolean;
 }
@@ -130,6 +134,20 @@ export interface Got {
   readonly ended: boolean;
   /** The code of RST_STREAM. */
   readonly reset: number | undefined;
+}
+
+/** The turns of a connection that is alone: the first of a turn of the event loop begins at once. */
+function turnsOfOne(): Http2Options['turns'] {
+  let isRunning = false;
+  const turns: Http2Options['turns'] = {
+    add(turn) {
+      if (isRunning) return void setImmediate(() => turns.add(turn));
+      isRunning = true;
+      turn();
+      isRunning = false;
+    },
+  };
+  return turns;
 }
 
 /**
@@ -153,7 +171,7 @@ export class Peer {
   destroyed = false;
   readonly #decoder = new HpackDecoder();
 
-  constructor({ limits, onRequest, silent }: PeerOptions = {}) {
+  constructor({ limits, onRequest, turns = turnsOfOne(), misses = () => 0, silent }: PeerOptions = {}) {
     const options: Http2Options = {
       limits: { streams: 100, body: 65_535, requestMs: 10_000, idleMs: 30_000, ...limits },
       address: '192.0.2.1',
@@ -163,6 +181,8 @@ export class Peer {
         this.broken.push(fault);
       },
       onRequest: onRequest ?? ((stream) => this.#serve(stream)),
+      turns,
+      misses,
     };
     const sink = {
       write: (parts: readonly Buffer[]) => {

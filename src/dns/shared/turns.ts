@@ -1,4 +1,4 @@
-import { MISSES_A_TURN } from '../shared/handler.ts';
+import { MISSES_A_TURN } from './handler.ts';
 
 /** What a connection does in its turn. @returns queries that it answered past the packet cache */
 export type Turn = () => number;
