@@ -227,4 +227,16 @@ export const EQUIVALENTS: readonly Equivalent[] = [
     kinds: ORDER,
     reason: 'the commit has written all of the file',
   },
+  {
+    file: 'src/http/openapi/document.ts',
+    text: 'if (known !== undefined && !isDeepStrictEqual(known, part))',
+    kinds: ['swapped arguments'],
+    reason: 'equality has no order',
+  },
+  {
+    file: 'src/services/units.ts',
+    text: "return (numerator < 0n ? '-' : '') + pointed(digits, places);",
+    kinds: ['off by one'],
+    reason: 'zero is answered above',
+  },
 ];

@@ -38,7 +38,7 @@ describe('sign-in at a server without mail', () => {
     const email = 'grace@example.net';
     const token = await signIn(email);
     assert.equal((await send('GET', '/me', undefined, token)).status, 200);
-    assert.match(server.cli(['user', 'sessions', email]), /\scode\s/);
+    assert.match(server.cli(['user', 'sessions', email]), /\scode\s+\S+Z\s+\S+Z\s+\S+Z/);
     assert.equal(server.cli(['user', 'sessions', email, '--end']), `1 sessions of ${email} ended\n`);
     assert.equal((await send('GET', '/me', undefined, token)).status, 401);
     const again = server.cli(['user', 'token', email]).trim();

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, mock } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createManualTimers } from '../../../test/support/base/lifecycle/manual-timers.ts';
 import {
   type DispatchRun,
   delivered,
@@ -72,6 +73,18 @@ for (const { name, create, skip } of ENGINES) {
         await sleep(20);
       }
       assert.equal(searches() <= 3, true, `${searches()}`);
+    });
+
+    scenario('searches a second after a commit that woke nobody', async (run) => {
+      const reads = mock.method(run.store.read, 'execute').mock;
+      const searches = (): number =>
+        reads.calls.filter((call) => String(call.arguments[0]).includes('as slow')).length;
+      const timers = createManualTimers();
+      run.start({ timers });
+      await until('it waits after the first search', () => timers.pending().includes(1_000));
+      await run.store.write(async () => {});
+      await timers.advance(1_000);
+      await until('the second search', () => searches() === 2);
     });
 
     scenario('a delivery that fails is retried later and does not delay those behind it', async (run) => {

@@ -207,3 +207,9 @@ export function errorCode(error: unknown): string {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === 'string' ? code : 'UNKNOWN';
 }
+
+/** Origin of the DoH server for a client of this machine. @param host of UQRP_HOST: an address or a name */
+export function dohUrl(host: string, port: number): string {
+  const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
+  return `https://${name}:${port}`;
+}

@@ -11,7 +11,7 @@ import { publish } from '../../dns/schema/publish.ts';
 import { ConnectionTable } from '../../dns/shared/connection-table.ts';
 import { ServerCookies } from '../../dns/shared/cookies.ts';
 import { ReplyDecorator } from '../../dns/shared/edns.ts';
-import { type Listener, startShares } from '../../dns/shared/listener.ts';
+import { startShares } from '../../dns/shared/listener.ts';
 import { makeRateLimits } from '../../dns/shared/rate-limit.ts';
 import type { TlsListener } from '../../dns/shared/tls.ts';
 import { listenDot, listenTcp } from '../../dns/stream/stream-server.ts';
@@ -28,7 +28,7 @@ import { attachFreshness } from '../../view/freshness.ts';
 import { openLmdbReader } from '../../view/reader.ts';
 import { openAnswers } from './answers.ts';
 import { type Ask, createAskAnswers } from './asks.ts';
-import { type EdgePorts, type LiveSettings, listenOn, type WorkerSettings } from './settings.ts';
+import { dohUrl, type EdgePorts, type LiveSettings, listenOn, type WorkerSettings } from './settings.ts';
 
 export interface WorkerHost {
   readonly clock: Clock;
@@ -140,7 +140,11 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
   );
   const resources = {
     json: jsonApi,
-    schema: makeSchemaApi({ services, zones: settings.zones, dohUrl: () => dohUrl(settings.host, doh) }),
+    schema: makeSchemaApi({
+      services,
+      zones: settings.zones,
+      dohUrl: () => dohUrl(settings.host, doh.address.port),
+    }),
   };
   const doh: TlsListener = await listenOn({ transport: 'doh', port: settings.ports.doh }, () =>
     listenDoh({
@@ -193,11 +197,6 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
       await view.close();
     },
   };
-}
-
-function dohUrl(host: string, { address }: Listener): string {
-  const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
-  return `https://${name}:${address.port}`;
 }
 
 /** The cookie secret of one day; see `ServerCookies`. */

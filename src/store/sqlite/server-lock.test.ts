@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { lockDataDir } from './server-lock.ts';
 
@@ -116,4 +117,20 @@ describe('the lock of a data directory', () => {
     const gone = lockDataDir(join(dir, 'gone'));
     assert.match('fault' in gone ? gone.fault : '', /cannot be opened/);
   });
+
+  for (const [errcode, said] of [
+    [8, /cannot be opened/],
+    [8 | (4 << 8), /cannot be opened/],
+    [13, /the disk is full/],
+    [14, /cannot be opened/],
+    [26, /has content/],
+  ] as const)
+    it(`says what the result code ${errcode} of SQLite means, and releases the file`, ({ mock }) => {
+      const failing = mock.method(DatabaseSync.prototype, 'exec', () => {
+        throw Object.assign(new Error('of SQLite'), { errcode });
+      });
+      assert.match(faultOf(), said);
+      failing.mock.restore();
+      take();
+    });
 });
