@@ -353,11 +353,13 @@ export const HARMS: readonly Harm[] = [
     begin(world) {
       // A database is restored while control is stopped.
       for (const control of world.controls) control.kill();
+      world.publishing?.kill();
       world.usage.excuse();
       world.keysRestored();
       void world.database.restore(async () => {
         await world.truth.catchUp();
         world.customers.restored(world.database.backupAt);
+        world.datasets.restored(world.database.backupAt);
       });
       return () => {
         for (const control of world.controls) if (!control.isRunning()) control.start();

@@ -85,6 +85,10 @@ export function openness(publicRead: boolean, maxTtl: number | undefined): strin
   return `${publicRead ? 'public' : 'private'}, TTL ${maxTtl}`;
 }
 
+export function versionName({ slug, version }: { readonly slug: string; readonly version: string }): string {
+  return `dataset ${slug} ${version}`;
+}
+
 /** All that an answer is made of. */
 export function answerParts(record: Omit<HostedRecord, 'data'>, base64: string): string {
   const { plain, format, ttlSeconds, expiresAt } = record;

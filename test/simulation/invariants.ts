@@ -1,6 +1,7 @@
 import type { HostedRecord } from '../../src/view/view.ts';
 import type { MemoryState } from '../support/view/memory-view.ts';
-import { answerParts, type History, openness } from './history.ts';
+import { versionText } from './datasets/editions.ts';
+import { answerParts, type History, openness, versionName } from './history.ts';
 import type { Truth } from './truth.ts';
 
 export class InvariantError extends Error {
@@ -14,7 +15,10 @@ export interface Witness {
 }
 
 /** The view as values by thing; as `History` has them. Without tokens that have ended by then: a view keeps them, tables do not. */
-function contentsOf({ namespaces, tokens, records, maxTtls }: MemoryState, now = 0): Map<string, string> {
+function contentsOf(
+  { namespaces, tokens, records, maxTtls, datasets }: MemoryState,
+  now = 0,
+): Map<string, string> {
   const contents = new Map<string, string>();
   for (const [name, { suspended, publicRead }] of namespaces) {
     contents.set(`namespace ${name}`, suspended ? 'closing' : openness(publicRead, maxTtls.get(name)));
@@ -22,6 +26,8 @@ function contentsOf({ namespaces, tokens, records, maxTtls }: MemoryState, now =
   for (const [digest, { namespace, expiresAt }] of tokens)
     if (expiresAt > now) contents.set(`token ${namespace} ${digest}`, `until ${expiresAt}`);
   for (const [key, record] of records) contents.set(`record ${key}`, textOf(record));
+  for (const [id, manifest] of datasets.manifests)
+    contents.set(versionName(manifest), versionText(manifest, datasets.items.get(id)));
   return contents;
 }
 

@@ -60,6 +60,8 @@ export interface SimulatedNode {
   isAsked(): void;
   /** Every name that a token may open, within the next milliseconds. */
   isAskedPrivately(): void;
+  /** Everything about the dataset, within the next milliseconds. */
+  isAskedOfDatasets(): void;
   /** Its view's files are removed. */
   loseView(): void;
 }
@@ -232,6 +234,9 @@ export function createNode(options: NodeOptions): SimulatedNode {
     },
     isAskedPrivately() {
       if (running !== null && !machine.isPaused()) asking.everyPrivate(running.asked);
+    },
+    isAskedOfDatasets() {
+      if (running !== null && !machine.isPaused()) asking.allOfDatasets(running.asked);
     },
     loseView: () => running?.view.lose(),
   };

@@ -23,6 +23,7 @@ export const REACHED: readonly string[] = [
   'keys of the zone read',
   'secrets in use',
   'rollover zsk switch',
+  ...['published', 'published before', 'refused', 'command killed'].map((what) => `dataset ${what}`),
   'question over a commit',
   'question repeated over TCP',
 ];

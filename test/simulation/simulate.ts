@@ -57,7 +57,7 @@ async function storm(
   counters: Counters,
   only: SimulationOptions['only'],
 ): Promise<void> {
-  const { random, scheduler, nodes, controls, usage } = world;
+  const { random, scheduler, nodes, controls, usage, publishing } = world;
   const judged = world.customers;
   const customers = createRandom(seed, 7);
   const harms = harmsOf(createRandom(seed, 10));
@@ -72,12 +72,14 @@ async function storm(
   for (let step = 0; step < steps; step++) {
     for (const each of [random, customers, judged]) each.enter(step);
     const ms = random.chance(0.1) ? random.between(500, 3_000) : random.between(1, 300);
+    publishing?.enter(step);
     if (only?.includes(step) === false) {
       await scheduler.advance(ms);
       continue;
     }
     counters.count('steps');
     for (let left = customers.pick(ACTS); left > 0; left--) judged.act();
+    publishing?.perhaps();
     for (const node of nodes) {
       if (isTroubled(node.machine.disk)) usage.diskWasFull(node.name);
       node.isAsked();

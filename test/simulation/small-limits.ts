@@ -6,4 +6,5 @@ export const SMALL_LIMITS: readonly PlantedText[] = [
   { file: 'src/feed/follower/follower.ts', from: 'const PART = 2000;', to: 'const PART = 3;' },
   { file: 'src/base/limits.ts', from: 'team: { records: 500_000,', to: 'team: { records: 5,' },
   { file: 'src/base/limits.ts', from: 'namespacesPerCustomer: 1000,', to: 'namespacesPerCustomer: 2,' },
+  { file: 'src/base/limits.ts', from: 'datasetChangeItems: 100,', to: 'datasetChangeItems: 2,' },
 ];

@@ -4,7 +4,9 @@ import type { ChangeBody } from '../../src/protocol/change.ts';
 import { contentFormat, FORMATS } from '../../src/protocol/query/envelope.ts';
 import { createMemoryView, type MemoryState } from '../support/view/memory-view.ts';
 import type { Database } from './database.ts';
-import { answerParts, createHistory, type History, openness } from './history.ts';
+import { editionWith, versionText } from './datasets/editions.ts';
+import { answerParts, createHistory, type History, openness, versionName } from './history.ts';
+import type { ServedVersion } from './model/datasets.ts';
 import type { Answers } from './model/usage.ts';
 
 export interface Truth {
@@ -22,6 +24,8 @@ export interface Truth {
   answers(): Promise<ReadonlyMap<string, number>>;
   /** Private answers, by mail address: what each customer may be told. */
   used(): Promise<ReadonlyMap<string, Answers>>;
+  /** Versions of datasets that are served. */
+  versions(): Promise<readonly ServedVersion[]>;
   /** Namespaces and customers whose number of records is not what they have. */
   miscounted(): Promise<readonly string[]>;
 }
@@ -40,6 +44,9 @@ const USED = `select users.email, namespaces.name, sum(usage_hours.answers) as a
     join users on users.id = namespaces.customer_id group by 1, 2
   union all select users.email, null, sum(answers) from usage_deleted_hours
     join users on users.id = usage_deleted_hours.customer_id group by 1`;
+
+const SERVED = `select version, json_extract(manifest, '$.sha256') as sha256 from dataset_versions
+  where state = 'served'`;
 
 interface UsedRow {
   readonly email: string;
@@ -89,6 +96,10 @@ export function createTruth(database: Database): Truth {
       const { rows } = await database.truth.read.execute<{ name: string }>(MISCOUNTED, []);
       return rows.map(({ name }) => name);
     },
+    async versions() {
+      const { rows } = await database.truth.read.execute<ServedVersion>(SERVED, []);
+      return rows;
+    },
     async used() {
       const { rows } = await database.truth.read.execute<UsedRow>(USED, []);
       const byMail = Map.groupBy(rows, ({ email }) => email);
@@ -132,6 +143,7 @@ function note(history: History, body: ChangeBody, seq: number): void {
 function thingOf(body: ChangeBody): string | null {
   if ('key' in body) return `record ${body.key}`;
   if ('digest' in body) return `token ${body.namespace} ${body.digest}`;
+  if (body.type === 'dataset.published') return versionName(body.manifest);
   return body.type.startsWith('namespace.') ? `namespace ${body.namespace}` : null;
 }
 
@@ -149,6 +161,10 @@ function contentOf(body: ChangeBody): string | null {
   switch (body.type) {
     case 'record.upserted':
       return body.data === null ? null : answerParts(fieldsOf(body), body.data);
+    case 'dataset.published': {
+      const { sha256 } = body.manifest;
+      return versionText(body.manifest, editionWith(sha256)?.windows);
+    }
     case 'token.minted':
       return `until ${body.expiresAt}`;
     case 'namespace.upserted':

@@ -8,6 +8,7 @@ import { createControl, type SimulatedControl, WEBHOOK_SCHEDULE } from './contro
 import type { Counters } from './counters.ts';
 import { createJudgedCustomers, type JudgedCustomers } from './customers/judged.ts';
 import { createDatabase, type Database } from './database.ts';
+import { createPublishing, type Publishing } from './datasets/publishing.ts';
 import { createDisk, isTroubled } from './disk.ts';
 import type { UsageLoss } from './edge/lossy-usage.ts';
 import { createSentMessages } from './edge/sent-messages.ts';
@@ -15,6 +16,7 @@ import { createValidator } from './edge/validator.ts';
 import { createParent } from './edge/zone-keys.ts';
 import { checkedOnce, checksumVerifier, controlSignature } from './feed-secrets.ts';
 import { createWitness, InvariantError, type Witness } from './invariants.ts';
+import { createDatasetsCheck, type DatasetsCheck } from './model/datasets.ts';
 import { createNode, type SimulatedNode } from './node.ts';
 import { createMachine, type Machine } from './process.ts';
 import { createRandom, type Random } from './random.ts';
@@ -42,6 +44,9 @@ export interface World {
   readonly usage: UsageLedger;
   readonly truth: Truth;
   readonly customers: JudgedCustomers;
+  /** Null: no operator publishes datasets. */
+  readonly publishing: Publishing | null;
+  readonly datasets: DatasetsCheck;
   /** What customers' endpoints do with a delivery. */
   endpoint: (delivery: ArrivedDelivery) => EndpointAnswer;
   /** The last sign-in code that was mailed, by address. */
@@ -96,6 +101,7 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
     workload: 7,
     askers: 8,
     acknowledgements: 11,
+    publishing: 12,
     machines: 100,
   };
   const randomOf = (stream: number): Random => createRandom(seed, stream);
@@ -175,6 +181,7 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
         isSampled: () => askers.chance(SIGNATURES_CHECKED),
       })
     : null;
+  const datasets = createDatasetsCheck();
   const customers = createJudgedCustomers({
     scheduler,
     controls,
@@ -185,6 +192,8 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
     trace: say,
     given: () => usage.given,
     onNamespaceDeleted: () => usage.excuse(),
+    datasetVersions: () => publishing?.versions ?? null,
+    datasets,
     wrong,
   });
   const nodes: readonly SimulatedNode[] = nodeNames.map((name) =>
@@ -200,6 +209,17 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
       wrong,
     }),
   );
+  const publishing = shape.hasDatasets
+    ? createPublishing({
+        ...common,
+        machine: machine('operator'),
+        database,
+        random: randomOf(streams.publishing),
+        check: datasets,
+        pickClock: (from) => from.pick(controls).machine.clock.wall,
+        wrong,
+      })
+    : null;
   const witnesses = new Map<string, Witness>(NODES.map((name) => [name, createWitness(name, truth)]));
   let pause = 0;
   let sleeps = 0;
@@ -209,6 +229,7 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
       node.kill();
     }
     for (const control of controls) control.kill();
+    publishing?.kill();
   }
 
   const world: World = {
@@ -221,6 +242,8 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
     lock,
     controls,
     nodes,
+    publishing,
+    datasets,
     usage,
     trace: say,
     rollsKeys,
@@ -281,6 +304,7 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
     async stop() {
       for (const node of nodes) node.kill();
       for (const control of controls) control.kill();
+      publishing?.kill();
       await database.close();
     },
   };

@@ -8,6 +8,7 @@ import type { Observation } from '../edge/observation.ts';
 import { createAccessCheck } from '../model/access.ts';
 import { createChangesCheck } from '../model/changes.ts';
 import { createCounts, createCountsCheck } from '../model/counts.ts';
+import type { DatasetsCheck } from '../model/datasets.ts';
 import { createDnsCheck } from '../model/dns-answers.ts';
 import { createErasureCheck, type ErasureCheck } from '../model/erasure.ts';
 import { createModel } from '../model/model.ts';
@@ -63,6 +64,9 @@ interface JudgedOptions {
   readonly given: () => ReadonlyMap<string, number>;
   /** Its usage goes with it. */
   readonly onNamespaceDeleted: () => void;
+  /** Versions that the operator has tried to publish; null: no operator does. */
+  readonly datasetVersions: () => number | null;
+  readonly datasets: DatasetsCheck;
   readonly wrong: (error: unknown) => void;
 }
 
@@ -182,6 +186,9 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
     enter: (step) => random.enter(step),
     underWay: () => customers.underWay,
     names: {
+      get datasetVersions() {
+        return options.datasetVersions();
+      },
       namespaces: NAMES,
       keysOf: (name) => KEYS.map((key) => key.replace('NAME', name)),
       tokensOf: (name) =>
@@ -194,6 +201,13 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
       model.event(answeredAt);
       counters.count('answer judged');
       const { clock, currentAt, isStale, epoch } = claim;
+      if (asked.dataset !== null) {
+        const { rcode, envelope: text } = answer;
+        const { dataset, type } = asked;
+        if (type === 'TXT')
+          options.datasets.answered({ node, epoch, sentAt, answeredAt, asked: dataset, rcode, text });
+        return;
+      }
       const claimed = isStale || currentAt === null ? null : sentAt - (clock - currentAt) - CLAIM_MS;
       dns.answered({
         node,

@@ -1,5 +1,7 @@
 import type { Database } from '../database.ts';
+import type { Publishing } from '../datasets/publishing.ts';
 import { InvariantError } from '../invariants.ts';
+import type { DatasetsCheck } from '../model/datasets.ts';
 import { type Answers, checkShown } from '../model/usage.ts';
 import type { SimulatedNode } from '../node.ts';
 import type { Scheduler } from '../scheduler.ts';
@@ -10,7 +12,9 @@ interface Rested {
   readonly scheduler: Scheduler;
   readonly customers: JudgedCustomers;
   readonly database: Database;
-  readonly truth: Pick<Truth, 'used'>;
+  readonly truth: Pick<Truth, 'used' | 'versions'>;
+  readonly publishing: Publishing | null;
+  readonly datasets: DatasetsCheck;
   readonly nodes: readonly SimulatedNode[];
   /** @throws what was found to be wrong */
   readonly look: () => Promise<void>;
@@ -34,6 +38,8 @@ export async function satisfied({
   database,
   truth,
   nodes,
+  publishing,
+  datasets,
   look,
 }: Rested): Promise<void> {
   async function until(isDone: () => boolean): Promise<void> {
@@ -41,21 +47,29 @@ export async function satisfied({
     await look();
   }
 
-  await until(() => customers.underWay() === 0);
+  await until(() => customers.underWay() === 0 && publishing?.isRunning() !== true);
+  // Where a command was killed, the next one goes on, and must succeed.
+  publishing?.finish();
   let isRead = false;
   void customers.readAll().then(() => {
     isRead = true;
   });
   await until(() => isRead);
+  await until(() => publishing?.isRunning() !== true);
+  if (publishing?.isFinished() === false)
+    throw new InvariantError('the dataset: a command fails with nothing that fails');
   await usageIsShown();
   await scheduler.advance(LEVEL_MS);
   customers.level(scheduler.now());
+  if (publishing !== null) datasets.level(await truth.versions());
+  for (const node of nodes) node.isAskedOfDatasets();
   for (let times = ASKED_TIMES; times > 0; times--) {
     for (const node of nodes) node.isAsked();
     await scheduler.advance(STEP_MS);
   }
   await look();
   customers.level(null);
+  datasets.level(null);
   await within(DELIVERED_MS, () => {
     const text = customers.missingDelivery();
     if (text !== null) throw new InvariantError(text);

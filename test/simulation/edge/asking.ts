@@ -8,8 +8,9 @@ import type { Common } from '../common.ts';
 import { InvariantError } from '../invariants.ts';
 import type { Random } from '../random.ts';
 import type { ProcessTimers } from '../scheduler.ts';
+import { datasetLabels } from './dataset-answers.ts';
 import { agrees, judge, type Verdict } from './judge.ts';
-import { anyQuestion, type Names, privateQuestions, questionAbout } from './names.ts';
+import { allOfDatasets, anyQuestion, type Names, privateQuestions, questionAbout } from './names.ts';
 import type { AskedName, DecodedAnswer, NodeClaim, Observe } from './observation.ts';
 import { KEYS_OCTETS, questionOctets, readReply } from './packets.ts';
 import type { ReadableView, SharedView } from './shared-view.ts';
@@ -32,6 +33,8 @@ export interface Asking {
   some(process: AskedProcess): void;
   /** Every name that a token of a customer may open, within the next milliseconds. */
   everyPrivate(process: AskedProcess): void;
+  /** Everything about the dataset, within the next milliseconds. */
+  allOfDatasets(process: AskedProcess): void;
   /** The view is about to be written, for so many milliseconds. */
   writing(process: AskedProcess, changes: readonly ChangeBody[], ms: number): void;
   /** The next line commits. */
@@ -206,6 +209,10 @@ export function createAsking(options: AskingOptions): Asking {
       for (const asked of privateQuestions(names))
         later(process, random.between(1, 40), repeated(process, asked));
     },
+    allOfDatasets(process) {
+      for (const asked of allOfDatasets(names))
+        later(process, random.between(1, 40), repeated(process, asked));
+    },
     writing(process, changes, ms) {
       around = null;
       held = null;
@@ -249,8 +256,14 @@ export function createAsking(options: AskingOptions): Asking {
   };
 }
 
-function wrongAnswer(node: string, { key, type }: AskedName, reply: DecodedAnswer, wanted: Verdict): string {
+function wrongAnswer(
+  node: string,
+  { key, type, dataset }: AskedName,
+  reply: DecodedAnswer,
+  wanted: Verdict,
+): string {
+  const name = dataset === null ? key : datasetLabels(dataset);
   const [is, was] = [reply, wanted].map(({ rcode, envelope }) => envelope ?? rcode);
   const ttl = reply.envelope === wanted.envelope ? `, TTL ${reply.ttl} of ${wanted.ttlMax}` : '';
-  return `${node} answers what its view does not have: ${type} ${key} is ${is}, and not ${was}${ttl}`;
+  return `${node} answers what its view does not have: ${type} ${name} is ${is}, and not ${was}${ttl}`;
 }

@@ -1,7 +1,8 @@
 /** What a node may answer by a view: the rules of docs/PROTOCOL.md, written once more and shared with nothing of the product. */
 import { createHash } from 'node:crypto';
-import type { HostedView } from '../../../src/view/view.ts';
+import { datasetText } from './dataset-answers.ts';
 import type { AskedName, DecodedAnswer } from './observation.ts';
+import type { ReadableView } from './shared-view.ts';
 
 /** What the answer must be. */
 export interface Verdict {
@@ -20,8 +21,16 @@ const FOREVER = Number.POSITIVE_INFINITY;
 const REFUSED: Verdict = { rcode: 'REFUSED', envelope: null, ttlMax: 0, metered: null, until: FOREVER };
 const EMPTY: Verdict = { rcode: 'NOERROR', envelope: null, ttlMax: 0, metered: null, until: FOREVER };
 
+/** Seconds, of answers of the registry. */
+const DATASET_TTL = 3600;
+
 /** @param now by the node's clock */
-export function judge(view: HostedView, { key, namespace, token, type }: AskedName, now: number): Verdict {
+export function judge(view: ReadableView, asked: AskedName, now: number): Verdict {
+  const { key, namespace, token, type, dataset } = asked;
+  if (dataset !== null) {
+    const envelope = type === 'TXT' ? datasetText(view.datasets, dataset, now / 1000) : null;
+    return { ...EMPTY, envelope, ttlMax: DATASET_TTL };
+  }
   const owner = view.namespace(namespace);
   const isSuspended = owner === null || owner.suspended;
   const isOpen = !isSuspended && owner.publicRead;

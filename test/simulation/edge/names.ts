@@ -2,6 +2,12 @@
 import type { ChangeBody } from '../../../src/protocol/change.ts';
 import { queryTokenDigest, spellQueryToken } from '../../../src/protocol/query/query-token.ts';
 import type { Random } from '../random.ts';
+import {
+  anyDatasetQuestion,
+  DATASETS_NAME,
+  DATASETS_NAMESPACE,
+  datasetQuestions,
+} from './dataset-answers.ts';
 import type { AskedName } from './observation.ts';
 
 export interface Names {
@@ -10,13 +16,20 @@ export interface Names {
   keysOf(namespace: string): readonly string[];
   /** Tokens in plain text that were minted once, valid or not. */
   tokensOf(namespace: string): readonly string[];
+  /** Versions of the dataset that the operator has tried to publish; null: no operator does. */
+  readonly datasetVersions: number | null;
 }
 
 const STRANGERS_TOKEN = spellQueryToken(new Uint8Array(32).fill(7));
 const TYPES: readonly AskedName['type'][] = ['A', 'NSEC', 'SOA', 'DNSKEY'];
 
+/** Of the questions, where there is a dataset. */
+const OF_DATASETS = 0.3;
+
 /** Any question. */
 export function anyQuestion(names: Names, random: Random): AskedName {
+  const { datasetVersions } = names;
+  if (datasetVersions !== null && random.chance(OF_DATASETS)) return aboutDatasets(datasetVersions, random);
   const namespace = random.chance(0.03) ? 'nobody' : random.pick(names.namespaces);
   const key = random.chance(0.05)
     ? `none.doc.${namespace}.v1`
@@ -28,6 +41,7 @@ export function anyQuestion(names: Names, random: Random): AskedName {
 export function questionAbout(change: ChangeBody, names: Names, random: Random): AskedName | null {
   if (!('namespace' in change)) return null;
   const { namespace } = change;
+  if (namespace === DATASETS_NAMESPACE) return aboutDatasets(names.datasetVersions ?? 0, random);
   const keys = names.keysOf(namespace);
   const tokens = names.tokensOf(namespace);
   if (keys.length === 0) return null;
@@ -46,14 +60,30 @@ export function privateQuestions(names: Names): readonly AskedName[] {
     if (token === undefined) return [];
     return names
       .keysOf(namespace)
-      .map((key): AskedName => ({ key, namespace, token, type: 'TXT', transport: 'tcp', dnssecOk: false }));
+      .map((key): AskedName => ({ ...PLAINLY, key, namespace, token, dataset: null }));
   });
+}
+
+/** Every question about the dataset. */
+export function allOfDatasets({ datasetVersions }: Names): readonly AskedName[] {
+  if (datasetVersions === null) return [];
+  return datasetQuestions(datasetVersions).map(
+    (dataset): AskedName => ({ ...PLAINLY, ...REGISTRY, dataset }),
+  );
+}
+
+const PLAINLY = { type: 'TXT', transport: 'tcp', dnssecOk: false } as const;
+const REGISTRY = { key: DATASETS_NAME, namespace: DATASETS_NAMESPACE, token: null } as const;
+
+function aboutDatasets(versions: number, random: Random): AskedName {
+  const dataset = anyDatasetQuestion(versions, random);
+  return { ...question(DATASETS_NAME, DATASETS_NAMESPACE, null, random), dataset };
 }
 
 function question(key: string, namespace: string, token: string | null, random: Random): AskedName {
   const type = random.chance(0.9) ? 'TXT' : random.pick(TYPES);
   const transport = random.chance(0.7) ? 'udp' : 'tcp';
-  return { key, namespace, token, type, transport, dnssecOk: random.chance(0.3) };
+  return { key, namespace, token, type, transport, dnssecOk: random.chance(0.3), dataset: null };
 }
 
 function pickToken(names: Names, namespace: string, random: Random): string | null {

@@ -1,8 +1,10 @@
 /** What somebody who asks a node gets to know, and what the node claimed of itself meanwhile. The model judges it. */
 
-/** A question for a record of a customer, or for a name that cannot be one. */
+import type { DatasetQuestion } from './dataset-answers.ts';
+
+/** A question for a record of a customer, or for a name that cannot be one; or for what the registry of datasets has. */
 export interface AskedName {
-  /** In lower case; as it was sent, letters may differ. */
+  /** In lower case; as it was sent, letters may differ. Of the registry: the name that all its replies share a counter by. */
   readonly key: string;
   readonly namespace: string;
   /** The plain token; null: none was shown. */
@@ -10,6 +12,8 @@ export interface AskedName {
   readonly type: 'TXT' | 'A' | 'NSEC' | 'DNSKEY' | 'SOA';
   readonly transport: 'udp' | 'tcp';
   readonly dnssecOk: boolean;
+  /** Null: it is for a record. */
+  readonly dataset: DatasetQuestion | null;
 }
 
 /** Read from the octets of the reply by a library that shares nothing with the product. */

@@ -4,6 +4,7 @@ import { encodeQuery } from '../../../src/protocol/dns/message/message.ts';
 import { nameFromText } from '../../../src/protocol/dns/name.ts';
 import { InvariantError } from '../invariants.ts';
 import type { Random } from '../random.ts';
+import { datasetLabels } from './dataset-answers.ts';
 import type { AskedName, DecodedAnswer } from './observation.ts';
 
 export const ZONE = 'uqrp.net';
@@ -20,7 +21,8 @@ export const KEYS_OCTETS = encodeQuery(nameFromText(ZONE)!, TYPES.DNSKEY, {
 
 export function questionOctets(asked: AskedName, random: Random): Uint8Array {
   const token = asked.token === null ? '' : `auth-${asked.token}.`;
-  const name = `get.${token}${asked.key}.${ZONE}`;
+  const first = asked.dataset === null ? 'get' : datasetLabels(asked.dataset);
+  const name = `${first}.${token}${asked.key}.${ZONE}`;
   // As resolvers do that make replies harder to forge: letters of either case.
   const spelled = random.chance(0.2) ? mixed(name, random) : name;
   const hasEdns = asked.dnssecOk || random.chance(0.5);
@@ -81,7 +83,7 @@ function asBuffer(octets: Uint8Array): Buffer {
 }
 
 function partsOf(envelope: string | null): Pick<DecodedAnswer, 'format' | 'hintTtl' | 'data'> {
-  if (envelope === null) return { format: null, hintTtl: null, data: null };
+  if (envelope?.startsWith('v=svc1;') !== true) return { format: null, hintTtl: null, data: null };
   const at = envelope.indexOf(';d=');
   const fields = new Map(
     envelope

@@ -84,7 +84,13 @@ export function shareView(view: MemoryView): SharedView {
           read: (index) => read()?.counts.get(index) ?? freshness.read(index),
         },
         view: {
-          datasets: view.datasets,
+          datasets: {
+            manifest: reading((from, slug: string, of: string | null) => from.datasets.manifest(slug, of)),
+            identity: reading((from, slug: string, item: string) => from.datasets.identity(slug, item)),
+            keys: reading((from) => from.datasets.keys()),
+            proof: reading((from, slug: string, of: string | null) => from.datasets.proof(slug, of)),
+            checkpoint: reading((from) => from.datasets.checkpoint()),
+          },
           namespace: reading((from, name: string) => from.namespace(name)),
           token: reading((from, digest: string) => from.token(digest)),
           record: reading((from, key: string) => from.record(key)),
@@ -105,6 +111,7 @@ export function shareView(view: MemoryView): SharedView {
 }
 
 function copied(state: MemoryState): MemoryState {
+  const { datasets } = state;
   return {
     ...state,
     namespaces: new Map(state.namespaces),
@@ -112,5 +119,12 @@ function copied(state: MemoryState): MemoryState {
     records: new Map(state.records),
     maxTtls: new Map(state.maxTtls),
     expired: new Map(state.expired),
+    datasets: {
+      keys: new Map(datasets.keys),
+      manifests: new Map(datasets.manifests),
+      items: new Map(datasets.items),
+      proofs: new Map(datasets.proofs),
+      checkpoint: new Map(datasets.checkpoint),
+    },
   };
 }

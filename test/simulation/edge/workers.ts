@@ -53,7 +53,7 @@ export function openEdgeWorkers(options: WorkersOptions): EdgeWorkers {
         nodeName: node,
         sync: true,
         demo: false,
-        datasets: null,
+        datasets: { asOf: false, log: false },
         accounting: true,
       },
       view: memory.view,

@@ -1,0 +1,144 @@
+/**
+ * What the operator may be told of a dataset, and what nodes answer of it. A version that a command has said to be served is served from then
+ * on, always with the same items; no node answers what is in none of the published files, nor of an older version than it has answered before.
+ */
+import { type Edition, editionOf, editionWith, numberOf } from '../datasets/editions.ts';
+import { type DatasetQuestion, datasetText } from '../edge/dataset-answers.ts';
+import { ModelError } from './told.ts';
+
+export interface DatasetAnswer {
+  readonly node: string;
+  readonly epoch: string | null;
+  /** True time, milliseconds. */
+  readonly sentAt: number;
+  readonly answeredAt: number;
+  readonly asked: DatasetQuestion;
+  readonly rcode: string;
+  readonly text: string | null;
+}
+
+/** A version that the database serves. */
+export interface ServedVersion {
+  readonly version: string;
+  readonly sha256: string;
+}
+
+export interface DatasetsCheck {
+  /** A command has said that it is served. @throws ModelError */
+  acknowledged(edition: Edition, at: number): void;
+  /** A command has said what is wrong with the files. @throws ModelError */
+  refused(edition: Edition, reason: string): void;
+  /** A backup of that time was put back. */
+  restored(backupAt: number): void;
+  /** @throws ModelError */
+  answered(answer: DatasetAnswer): void;
+  /** From now on nodes answer what is served. Null: no more. @throws ModelError */
+  level(served: readonly ServedVersion[] | null): void;
+}
+
+interface Shown {
+  epoch: string | null;
+  /** Numbers of the newest version that it has answered, and since when. Ascending. */
+  readonly newest: { readonly at: number; readonly number: number }[];
+}
+
+export function createDatasetsCheck(): DatasetsCheck {
+  let told: { readonly edition: Edition; readonly at: number }[] = [];
+  const nodes = new Map<string, Shown>();
+  /** The newest first; null: nodes may be behind. */
+  let level: readonly Edition[] | null = null;
+
+  function shownBy(node: string, epoch: string | null): Shown {
+    const known = nodes.get(node);
+    if (known !== undefined && (epoch === null || known.epoch === null || known.epoch === epoch)) {
+      known.epoch ??= epoch;
+      return known;
+    }
+    const fresh: Shown = { epoch, newest: [] };
+    nodes.set(node, fresh);
+    return fresh;
+  }
+
+  const toldOf = (version: string): Edition | undefined =>
+    told.find(({ edition }) => edition.version === version)?.edition;
+
+  return {
+    acknowledged(edition, at) {
+      const before = toldOf(edition.version);
+      if (before !== undefined && before !== edition)
+        throw new ModelError(`the dataset: ${edition.version} was published with other items`);
+      if (before === undefined) told.push({ edition, at });
+    },
+    refused(edition, reason) {
+      if (toldOf(edition.version) === edition)
+        throw new ModelError(`the dataset: ${edition.version} is refused, and is served: ${reason}`);
+    },
+    restored(backupAt) {
+      told = told.filter(({ at }) => at <= backupAt);
+    },
+    answered({ node, epoch, sentAt, answeredAt, asked, rcode, text }) {
+      const fail = (reason: string): never => {
+        throw new ModelError(
+          `${node} answers of the dataset: ${JSON.stringify(asked)} is ${text}: ${reason}`,
+        );
+      };
+      if (rcode !== 'NOERROR') fail(rcode);
+      if (level !== null) {
+        const edition = level.find(({ version }) => isOf(asked, version));
+        const wanted = edition === undefined ? null : textOf(edition, asked);
+        if (text !== wanted) fail(`and not ${wanted}`);
+      }
+      if (text === null) return;
+      const edition = editionIn(text);
+      if (edition === null || textOf(edition, asked) !== text) return fail('no version has it');
+      if (asked.operation === 'manifest' && asked.version !== null) return;
+      const number = numberOf(edition.version);
+      const { newest } = shownBy(node, epoch);
+      const before = newest.findLast(({ at }) => at < sentAt);
+      if (before !== undefined && before.number > number)
+        fail(`version ${before.number} was answered before`);
+      if ((newest.at(-1)?.number ?? 0) < number) newest.push({ at: answeredAt, number });
+    },
+    level(served) {
+      level = null;
+      if (served === null) return;
+      for (const { edition } of told) {
+        const found = served.filter(({ version }) => version === edition.version);
+        if (found.length !== 1 || found[0]!.sha256 !== edition.signed.sha256)
+          throw new ModelError(`the dataset: ${edition.version} was published, and is not served`);
+      }
+      const newestFirst = served.toSorted((a, b) => numberOf(b.version) - numberOf(a.version));
+      level = newestFirst.map(({ version, sha256 }) => {
+        const edition = editionWith(sha256);
+        if (edition?.version === version) return edition;
+        throw new ModelError(`the dataset: what is served as ${version} is no version of the operator`);
+      });
+    },
+  };
+}
+
+/** Whether a version answers, where it is the newest. */
+function isOf(asked: DatasetQuestion, version: string): boolean {
+  return asked.operation === 'identity' || asked.version === null || asked.version === version;
+}
+
+/** By the text of its items, or its hash. */
+function editionIn(text: string): Edition | null {
+  const sha256 = /;sha256=([0-9a-f]+);/.exec(text)?.[1];
+  if (sha256 !== undefined) return editionWith(sha256);
+  const [, version, content] = /;brand=([0-9.]+) ([ab]);/.exec(text) ?? [];
+  return version === undefined ? null : editionOf(numberOf(version), content as Edition['content']);
+}
+
+/** What this version answers. */
+function textOf({ signed, windows }: Edition, asked: DatasetQuestion): string | null {
+  const view = {
+    manifest: (_: string, version: string | null) =>
+      version === null || version === signed.version ? signed : null,
+    identity: (_: string, item: string) => windows.get(item) ?? [],
+  };
+  return datasetText(view, asked, NOW);
+}
+
+/** Unix seconds, after each instant at which a window of the files ends or begins. */
+const NOW = 2_000_000_000;
