@@ -1,8 +1,8 @@
 /**
  * A flood of unique queries with DO over UDP against one DNS worker; each costs a signature. 6,000 per second come from
  * one source, then from 200 networks. Meanwhile a client at another address asks for a cached name. Exit code 1 when
- * that client loses more than 1 % of its answers or its 95th percentile is far above 20 ms, in all of five tries: other
- * work on the machine makes a try worse, never better. What is above 20 ms is printed. Client, flood and server have the cores before it, where this script may say so.
+ * that client loses more than 1 % of its answers, or its 95th percentile is above 20 ms and was not so right before and right after the flood, in
+ * all of five tries: other work on the machine makes a try worse, never better. What is above 20 ms is printed. Client, flood and server have the cores before it, where this script may say so.
  * Sources are addresses of 127.0.0.0/8, which Linux accepts on loopback.
  *
  * Arguments: queries per second, seconds per try.
@@ -14,7 +14,7 @@ import { isMainThread, parentPort, Worker, workerData } from 'node:worker_thread
 import { RRTYPE } from '../../src/protocol/dns/codes.ts';
 import { encodeQuery } from '../../src/protocol/dns/message/message.ts';
 import { nameFromText } from '../../src/protocol/dns/name.ts';
-import { compareWithLimit } from '../support/nodes/measure.ts';
+import { compareWithQuiet } from '../support/nodes/measure.ts';
 import { preferThisProcess } from '../support/process.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
 
@@ -25,6 +25,8 @@ const TRIES = 5;
 const CLIENT_PACE_MS = 10;
 const CLIENT_ADDRESS = '127.250.0.1';
 const CLIENT_PATIENCE_MS = 1000;
+/** Of the client alone, before and after a flood. */
+const QUIET_SECONDS = 2;
 const FLOOD_PACE_MS = 2;
 
 interface Flood {
@@ -41,6 +43,8 @@ interface Measured {
   readonly lost: number;
   readonly p95: number;
   readonly sent: number;
+  /** The smaller p95 of right before and right after the flood. */
+  readonly quiet: number;
 }
 
 function question(id: number, name: string, type: number): Buffer {
@@ -80,7 +84,7 @@ async function flood({ port, networks, perSecond, seconds, name }: Flood): Promi
 }
 
 /** Asks for the cached name for this many seconds. */
-async function ask(port: number, seconds: number): Promise<Omit<Measured, 'sent'>> {
+async function ask(port: number, seconds: number): Promise<Omit<Measured, 'sent' | 'quiet'>> {
   const socket = await bound(CLIENT_ADDRESS);
   const askedAt = new Map<number, number>();
   const times: number[] = [];
@@ -104,12 +108,14 @@ async function ask(port: number, seconds: number): Promise<Omit<Measured, 'sent'
 }
 
 async function measure(settings: Flood): Promise<Measured> {
+  const before = await ask(settings.port, QUIET_SECONDS);
   const worker = new Worker(new URL(import.meta.url), { workerData: settings });
   const told = once(worker, 'message') as Promise<[number]>;
   const client = await ask(settings.port, settings.seconds);
   const [sent] = await told;
   await worker.terminate();
-  return { ...client, sent };
+  const after = await ask(settings.port, QUIET_SECONDS);
+  return { ...client, sent, quiet: Math.min(before.p95, after.p95) };
 }
 
 async function counters(server: Uqrp): Promise<string> {
@@ -146,7 +152,7 @@ async function checkLoss(server: Uqrp, networks: number, perSecond: number, seco
     // The packet cache stores a reply at the second query.
     await ask(server.ports.dns, 0.1);
     const name = `${networks}t${attempt}n`;
-    const { asked, lost, p95, sent } = await measure({
+    const { asked, lost, p95, sent, quiet } = await measure({
       port: server.ports.dns,
       networks,
       perSecond,
@@ -154,14 +160,14 @@ async function checkLoss(server: Uqrp, networks: number, perSecond: number, seco
       name,
     });
     process.stdout.write(
-      `${networks} network(s), ${sent} questions/s, try ${attempt}: client lost ${lost} of ${asked}, p95 ${p95.toFixed(1)} ms\n`,
+      `${networks} network(s), ${sent} questions/s, try ${attempt}: client lost ${lost} of ${asked}, p95 ${p95.toFixed(1)} ms, without ${quiet.toFixed(1)}\n`,
     );
-    const { note, fault } = compareWithLimit('p95', p95, P95_MS);
+    const { note, fault } = compareWithQuiet('p95', p95, P95_MS, quiet);
     if (note !== null) process.stdout.write(`${note}\n`);
     if (lost <= asked * LOST_SHARE && fault === null) return;
   }
   process.stdout.write(
-    `more than ${LOST_SHARE * 100} % lost, or p95 far above ${P95_MS} ms, in ${TRIES} tries\n`,
+    `more than ${LOST_SHARE * 100} % lost, or p95 above ${P95_MS} ms and what the machine explains, in ${TRIES} tries\n`,
   );
   process.exitCode = 1;
 }

@@ -1,8 +1,7 @@
-/** Times from an acknowledgement until every edge answers accordingly. */
+/** Times from an acknowledgement until every edge answers accordingly, and how times are judged on a machine that may be busy. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { UdpAnswer, UdpAsker } from '../feed/udp-asker.ts';
 
-/** Milliseconds between two questions for the same thing. */
 /**
  * A time fails the run when it is this many times its limit. The machine that runs it may be busy with everything at once: control, broker,
  * database, three nodes and those who ask. What is over its limit is printed as that.
@@ -19,6 +18,26 @@ export function compareWithLimit(
   return { note: ms > limitMs ? `OVER ${text}` : null, fault: ms > limitMs * BUSY ? text : null };
 }
 
+/** An attack and its probes take turns with whatever else the machine does: what waits for it once without the attack waits several times with it. */
+const QUIET_TIMES = 4;
+
+/**
+ * For a time under attack: beyond its limit it may be late by what the machine makes of the same without the attack, in the same run.
+ * @param quietMs the same figure without the attack, of right before and right after it the smaller one: what an attack leaves behind explains nothing
+ * @returns what to report: nothing within the limit, and a fault beyond what the machine explains
+ */
+export function compareWithQuiet(
+  what: string,
+  ms: number,
+  limitMs: number,
+  quietMs: number,
+): { readonly note: string | null; readonly fault: string | null } {
+  const text = `${what}: ${Math.round(ms)} ms, the limit is ${limitMs}, without the attack ${Math.round(quietMs)}`;
+  const allowed = limitMs + QUIET_TIMES * quietMs;
+  return { note: ms > limitMs ? `OVER ${text}` : null, fault: ms > allowed ? text : null };
+}
+
+/** Milliseconds between two questions for the same thing. */
 const STEP_MS = 4;
 const PATIENCE_MS = 30_000;
 
