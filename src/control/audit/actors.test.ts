@@ -103,6 +103,14 @@ apiScenarios('actors of the audit log', {
       [undefined, false],
       'the look itself, and the last switch',
     );
+    const look = { filters: {}, limit: 8 };
+    const namesShown = async (withNames: boolean) =>
+      (await auditForOperator(world.deps, owner.email, { ...look, withNames })).map(({ object }) => [
+        object.name,
+        object.namespace,
+      ]);
+    assert.deepEqual(await namesShown(false), Array(8).fill([null, null]));
+    assert.ok((await namesShown(true)).some(([own, home]) => own === name && home === name));
     const { id } = await newOrganization(world);
     world.advance(1);
     await setOrganizationTier(world.deps, id, 'pro');

@@ -47,7 +47,7 @@ apiScenarios('changes, sender', {
       {
         isReady: () => isReady,
         write(text) {
-          written.push(/"key":"([abc])/.exec(text)?.[1] ?? '');
+          written.push(/"key":"([abc])/.exec(text)?.[1] ?? (text.includes('checkpoint') ? '.' : ''));
           return isReady;
         },
         cutOff() {},
@@ -65,6 +65,13 @@ apiScenarios('changes, sender', {
     sender.tick(false);
     const keys = (): string => written.join('');
     while (!keys().includes('a')) await offer('a');
+    const told = keys();
+    await (await world.customer()).namespace();
+    place = (await store.changes.bounds()).head;
+    sender.tick(false);
+    assert.equal(keys(), told, 'what others write moves its place without a word');
+    sender.tick(true);
+    assert.equal(keys(), `${told}.`, 'but for the heartbeat');
     isReady = false;
     await offer('b');
     isReady = true;
@@ -72,7 +79,7 @@ apiScenarios('changes, sender', {
       sender.tick(false);
       await offer('c');
     }
-    assert.match(keys(), /^a+bc+$/);
+    assert.match(keys().replaceAll('.', ''), /^a+bc+$/);
     await world.close();
   },
 });

@@ -153,10 +153,8 @@ export function changeSender(
       sent = 0;
       leaveOtherLog();
       const offered = reader.place();
-      if (isLive && place !== null && offered !== null && offered > place.seq) {
+      if (isLive && place !== null && offered !== null && offered > place.seq)
         place = { ...place, seq: offered };
-        if (isHeartbeat) isTold = false;
-      }
       if (isHeartbeat || !isTold) checkpoint();
       pump();
     },

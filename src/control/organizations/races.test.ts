@@ -7,8 +7,8 @@ import {
   newOrganization,
 } from '../../../test/support/control/organizations/rig.ts';
 import { raceScenarios } from '../../../test/support/http/two-processes.ts';
-import { type Answer, type Customer, newName, WEBHOOK } from '../../../test/support/http/world.ts';
-import { query } from '../../../test/support/store/rows.ts';
+import { type Answer, type Customer, created, newName, WEBHOOK } from '../../../test/support/http/world.ts';
+import { findRows, query } from '../../../test/support/store/rows.ts';
 import { deleteClosed } from '../namespaces/deletion.ts';
 
 const { signal } = new AbortController();
@@ -108,6 +108,31 @@ raceScenarios('members of an organization', {
         };
       });
     }
+  },
+
+  'a member who is removed enables no webhook': async ({ world, store, race }) => {
+    await race(async () => {
+      const organization = await newOrganization(world);
+      const { id: customerId, path, owner } = organization;
+      await world.deps.store.write((tx) =>
+        query(tx, "update customers set tier = 'pro' where id = :id", { id: customerId }),
+      );
+      const { person, session } = await newMember(world, organization);
+      const { id } = created(await session.post('/webhooks', { webhook: WEBHOOK }));
+      await session.patch(`/webhooks/${id}`, { webhook: { enabled: false } });
+      return {
+        left: (at) => at.caller(session.token).patch(`/webhooks/${id}`, { webhook: { enabled: true } }),
+        right: (at) => at.caller(owner.token).del(`${path}/members/${person.id}`),
+        async check(...both) {
+          assertOutcome(both, '200 204', '401 204');
+          const rows = await findRows(store.read, 'webhooks', { where: { id } });
+          assert.deepEqual(
+            rows.filter(({ enabled }) => enabled === 1),
+            [],
+          );
+        },
+      };
+    });
   },
 
   'a session that changes to an organization acts for it only as long as its user is a member': async ({

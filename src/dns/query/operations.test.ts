@@ -9,10 +9,12 @@ import {
   signedNode,
   zoneOf,
 } from '../../../test/support/dns/query/signed-node.ts';
+import { identityLabel } from '../../protocol/datasets/query.ts';
 import { RCODE, RRTYPE } from '../../protocol/dns/codes.ts';
 import { rdataToText } from '../../protocol/dns/rdata/present.ts';
-import { OPERATIONS } from '../../protocol/names/query-name.ts';
-import type { PublicService } from './operations.ts';
+import { OPERATIONS, type Query } from '../../protocol/names/query-name.ts';
+import type { DatasetView } from '../../view/view.ts';
+import { datasetService, type PublicService } from './operations.ts';
 
 const clock = { now: START };
 const zones = zoneOf(keysMadeAt(START), clock);
@@ -94,4 +96,24 @@ test('operations of datasets are REFUSED at the reserved resource and malformed 
     assert.equal(rcode('geoip.ip-8-8-8-8.acme.v1'), RCODE.FORMERR);
     assert.equal(rcode('info.weather.acme.v1'), RCODE.REFUSED);
   }
+});
+
+test('an answer of a window is kept until its TTL would reach past the end, and after the end until that is settled', () => {
+  // 15 January 2027, 08:00.
+  const to = 1_800_000_000;
+  const facts = { from: null, to, issuer: 'a', brand: 'b', cc: 'US', type: 'c' };
+  const view = { identity: () => [facts], checkpoint: () => null } as unknown as DatasetView;
+  const datasets = datasetService(view, { asOf: true, log: false });
+  const keptAt = (now: number, asOf: string | null) => {
+    const query = {
+      operation: 'identity',
+      params: [identityLabel('shops', 'abc', asOf)],
+    } as unknown as Query;
+    const outcome = datasets.answer(query, now * 1_000, 'uqrp.net');
+    assert.ok(!(outcome instanceof Promise) && outcome.kind === 'answer', JSON.stringify(outcome));
+    return [outcome.ttl, outcome.until];
+  };
+  assert.deepEqual(keptAt(to - 10_000, null), [3_600, (to - 3_600) * 1_000 + 1]);
+  assert.deepEqual(keptAt(to - 100, null), [100, (to - 100) * 1_000 + 1]);
+  assert.deepEqual(keptAt(to + 600, '20270114'), [3_600, (to + 3_600) * 1_000 + 1]);
 });

@@ -55,6 +55,18 @@ describe('the documents', () => {
     rmSync(root, { recursive: true });
   });
 
+  it('have a tag of their content', async () => {
+    const tags = await Promise.all(
+      ['/docs', '/docs/api', '/docs/api.md', '/docs/files/one.png'].map(async (path) => {
+        const found = await documents.find(path);
+        assert.ok(found !== null && found.status !== 302);
+        return found.file.tag;
+      }),
+    );
+    for (const tag of tags) assert.match(tag, /^"[\w-]{22}"$/);
+    assert.equal(new Set(tags).size, tags.length);
+  });
+
   it('have the names of this server, as HTML and as Markdown', async () => {
     assert.equal(await textAt('/docs/api'), '<code>get.a&amp;b.example</code>');
     assert.equal(await textAt('/docs/api.md'), 'Ask `get.a&b.example`.');
