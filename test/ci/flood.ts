@@ -1,9 +1,9 @@
 /**
- * A flood of unique queries with DO over UDP against one DNS worker; each costs a signature. 6,000 per second come from
- * one source, then from 200 networks. Meanwhile a client at another address asks for a cached name. Exit code 1 when
- * that client loses more than 1 % of its answers, or its 95th percentile is above 20 ms and was not so right before and right after the flood, in
- * all of five tries: other work on the machine makes a try worse, never better. What is above 20 ms is printed. Client, flood and server have the cores before it, where this script may say so.
- * Sources are addresses of 127.0.0.0/8, which Linux accepts on loopback.
+ * A flood of unique queries with DO over UDP against one DNS worker; each costs a signature. 6,000 per second come from one source, then from
+ * 200 networks. Meanwhile a client at another address asks for a cached name. Exit code 1 when that client loses more than 1 % of its answers,
+ * or its 95th percentile is above 20 ms and was not so right before and right after the flood, in all of five tries: other work on the machine
+ * makes a try worse, never better. What is above 20 ms is printed. Client, flood and server have the cores before it, where this script may
+ * say so. Sources are addresses of 127.0.0.0/8, which Linux accepts on loopback.
  *
  * Arguments: queries per second, seconds per try.
  */
