@@ -110,6 +110,11 @@ try {
         compareWithQuiet('/livez of control, p95', p95, LIVE_MS, Math.min(before.p95, quiet.p95)),
       ];
       for (const { note } of compared) if (note !== null) say(note);
+      // What it left behind must not excuse the next one.
+      if (compared.some(({ note }) => note !== null)) {
+        await sleep(2_000);
+        quiet = await observe();
+      }
       return compared.find(({ fault }) => fault !== null)?.fault ?? null;
     } finally {
       flooder.kill('SIGKILL');
