@@ -54,6 +54,8 @@ export interface ControlOptions extends Common {
   readonly way: () => number;
   /** Sign-in codes, by mail. */
   readonly sendCode: (email: string, code: string) => void;
+  /** Invitations to organizations, by mail. */
+  readonly sendInvitation: (mail: { readonly to: string; readonly token: string }) => void;
 }
 
 /** A control process: the REST API over the store with all its loops, and all that it does for nodes. */
@@ -349,10 +351,10 @@ function workParts(
   };
 }
 
-function apiParts({ sendCode }: ControlOptions): Parts<ControlWorkOptions['api'], 'nodes'> {
+function apiParts({ sendCode, sendInvitation }: ControlOptions): Parts<ControlWorkOptions['api'], 'nodes'> {
   return {
     sendCode,
-    sendInvitation: () => {},
+    sendInvitation,
     checkUrl: async () => null,
     publicUrl: () => PUBLIC_URL,
     service: TEST_SERVICE,

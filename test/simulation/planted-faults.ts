@@ -224,6 +224,20 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     to: '',
     finds: /^ModelError: the dataset: /,
   },
+  'member-is-not-removed': {
+    why: 'somebody who was removed from an organization reads and writes what belongs to it',
+    file: 'src/store/organizations.ts',
+    from: '  await DELETE_MEMBER.run(tx, { customerId, userId });\n',
+    to: '',
+    finds: /^ModelError: the organization: /,
+  },
+  'tokens-outlive-membership': {
+    why: 'somebody who was removed from an organization reads its private records with a token that he made',
+    file: 'src/control/organizations/rules.ts',
+    from: '    await endWhatUserMade(tx, id, memberId, now);\n',
+    to: '',
+    finds: /^ModelError: the organization: /,
+  },
   'new-key-signs-at-once': {
     why: 'resolvers that hold the keys of an hour ago find answers bogus',
     file: 'src/dns/dnssec/rollover.ts',

@@ -24,6 +24,7 @@ export const REACHED: readonly string[] = [
   'secrets in use',
   'rollover zsk switch',
   ...['published', 'published before', 'refused', 'command killed'].map((what) => `dataset ${what}`),
+  ...['is taken in', 'is removed', 'looks'].map((what) => `member ${what}`),
   'question over a commit',
   'question repeated over TCP',
 ];

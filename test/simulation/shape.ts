@@ -15,6 +15,8 @@ export interface Shape {
   readonly sleepsAfter: number | null;
   /** The operator publishes versions of a dataset. */
   readonly hasDatasets: boolean;
+  /** There is an organization of two users. */
+  readonly hasTeam: boolean;
   /** Messages of the feed have keys and signatures. */
   readonly isWhole: boolean;
   /** Acknowledgements of usage are lost; at the end of the storm all of them, or all batches, until nodes have started again. */
@@ -29,7 +31,8 @@ const LONG = { every: 13, at: 4 } as const;
 const ROLLING = { every: 150, at: 10 } as const;
 const ENDING = { every: 5, at: 2 } as const;
 const UNACKNOWLEDGED = { every: 7, at: 3 } as const;
-const PUBLISHING = { every: 5, at: 1 } as const;
+const PUBLISHING = { every: 9, at: 3 } as const;
+const TEAM = { every: 29, at: 5 } as const;
 const SIGNED = 2;
 const WHOLE = 25;
 
@@ -55,6 +58,7 @@ export function shapeOf(seed: number): Shape {
     isSigned: seed % SIGNED === 0,
     rollsKeys,
     hasDatasets: seed % PUBLISHING.every === PUBLISHING.at,
+    hasTeam: seed % TEAM.every === TEAM.at,
     isWhole: seed % WHOLE === 0,
     // A seed that rolls keys takes too long to be made short.
     losesAcknowledgements: !rollsKeys && seed % UNACKNOWLEDGED.every === UNACKNOWLEDGED.at,

@@ -73,6 +73,7 @@ async function storm(
     for (const each of [random, customers, judged]) each.enter(step);
     const ms = random.chance(0.1) ? random.between(500, 3_000) : random.between(1, 300);
     publishing?.enter(step);
+    judged.team?.enter(step);
     if (only?.includes(step) === false) {
       await scheduler.advance(ms);
       continue;
@@ -80,6 +81,7 @@ async function storm(
     counters.count('steps');
     for (let left = customers.pick(ACTS); left > 0; left--) judged.act();
     publishing?.perhaps();
+    judged.team?.perhaps();
     for (const node of nodes) {
       if (isTroubled(node.machine.disk)) usage.diskWasFull(node.name);
       node.isAsked();

@@ -102,6 +102,7 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
     askers: 8,
     acknowledgements: 11,
     publishing: 12,
+    team: 13,
     machines: 100,
   };
   const randomOf = (stream: number): Random => createRandom(seed, stream);
@@ -145,6 +146,7 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
     });
   const parent = createParent(scheduler.now);
   const ways = randomOf(streams.customers);
+  const invitations = new Map<string, string>();
   const nodeNames = NODES.slice(0, shape.nodes);
   const controls = CONTROLS.slice(0, shape.controls).map((name) =>
     createControl({
@@ -157,6 +159,7 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
       makesSnapshots: name === SNAPSHOTS,
       deliver: (delivery) => world.endpoint(delivery),
       sendCode: (email, code) => void world.codes.set(email, code),
+      sendInvitation: ({ to, token }) => void invitations.set(to, token),
       way: () => ways.next(),
     }),
   );
@@ -194,6 +197,8 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
     onNamespaceDeleted: () => usage.excuse(),
     datasetVersions: () => publishing?.versions ?? null,
     datasets,
+    teamRandom: shape.hasTeam ? randomOf(streams.team) : null,
+    invitations,
     wrong,
   });
   const nodes: readonly SimulatedNode[] = nodeNames.map((name) =>

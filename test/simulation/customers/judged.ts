@@ -11,6 +11,7 @@ import { createCounts, createCountsCheck } from '../model/counts.ts';
 import type { DatasetsCheck } from '../model/datasets.ts';
 import { createDnsCheck } from '../model/dns-answers.ts';
 import { createErasureCheck, type ErasureCheck } from '../model/erasure.ts';
+import { createMembersCheck } from '../model/members.ts';
 import { createModel } from '../model/model.ts';
 import { createPayloads } from '../model/payloads.ts';
 import { createPreconditionsCheck } from '../model/preconditions.ts';
@@ -24,6 +25,7 @@ import type { Scheduler } from '../scheduler.ts';
 import { createClients, type Operator, type Rest } from './clients.ts';
 import { KEYS, NAMES } from './customer.ts';
 import { type Customers, createCustomers } from './customers.ts';
+import { createTeam, type Team } from './team.ts';
 
 /** Customers with all that they have, and what the model says of what they and everybody else see. */
 export interface JudgedCustomers
@@ -49,6 +51,8 @@ export interface JudgedCustomers
   /** An event that has not arrived where it must; null: there is none. */
   missingDelivery(): string | null;
   readonly erasure: ErasureCheck;
+  /** Null: there is no organization. */
+  readonly team: Team | null;
 }
 
 interface JudgedOptions {
@@ -67,6 +71,10 @@ interface JudgedOptions {
   /** Versions that the operator has tried to publish; null: no operator does. */
   readonly datasetVersions: () => number | null;
   readonly datasets: DatasetsCheck;
+  /** Of the users of an organization; null: there is none. */
+  readonly teamRandom: Random | null;
+  /** Tokens of invitations, by mail address. */
+  readonly invitations: ReadonlyMap<string, string>;
   readonly wrong: (error: unknown) => void;
 }
 
@@ -175,7 +183,21 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
     newUrl: () => `https://${random.pick(ENDPOINTS)}.example.com/${++urls}`,
   });
 
+  const team =
+    options.teamRandom === null
+      ? null
+      : createTeam({
+          random: options.teamRandom,
+          rest,
+          operator,
+          invitations: options.invitations,
+          check: createMembersCheck(),
+          wrong,
+          count: (what) => counters.count(what),
+        });
+
   return {
+    team,
     begin: customers.begin,
     act: customers.act,
     readAll: customers.readAll,
@@ -241,6 +263,7 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
       model.restored(now(), model.numberAt(backupAt));
       webhooks.restored();
       access.restored();
+      team?.restored();
       preconditions.restored();
     },
     level(at) {

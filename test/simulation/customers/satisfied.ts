@@ -47,7 +47,10 @@ export async function satisfied({
     await look();
   }
 
-  await until(() => customers.underWay() === 0 && publishing?.isRunning() !== true);
+  const { team } = customers;
+  await until(
+    () => customers.underWay() === 0 && publishing?.isRunning() !== true && team?.isActing() !== true,
+  );
   // Where a command was killed, the next one goes on, and must succeed.
   publishing?.finish();
   let isRead = false;
@@ -58,6 +61,8 @@ export async function satisfied({
   await until(() => publishing?.isRunning() !== true);
   if (publishing?.isFinished() === false)
     throw new InvariantError('the dataset: a command fails with nothing that fails');
+  team?.finish();
+  await until(() => team?.isActing() !== true);
   await usageIsShown();
   await scheduler.advance(LEVEL_MS);
   customers.level(scheduler.now());

@@ -49,9 +49,9 @@ interface Command {
 }
 
 /** In so many steps of a storm. */
-const PUBLISHES = 0.3;
+const PUBLISHES = 0.5;
 /** Most commands take less, where nothing is slow. */
-const KILLED_WITHIN_MS = 60;
+const KILLED_WITHIN_MS = 40;
 
 export function createPublishing(options: PublishingOptions): Publishing {
   const { machine, database, scheduler, random, counters, trace, check, wrong } = options;
@@ -126,9 +126,9 @@ export function createPublishing(options: PublishingOptions): Publishing {
 
   function choose(): Edition {
     if (unfinished !== null && random.chance(0.6))
-      return random.chance(0.6)
+      return random.chance(0.5)
         ? unfinished
-        : editionOf(numberOf(unfinished.version), random.pick(['a', 'b']));
+        : editionOf(numberOf(unfinished.version), unfinished.content === 'a' ? 'b' : 'a');
     const number = versions === 0 || random.chance(0.6) ? ++versions : random.between(1, versions);
     return editionOf(number, random.chance(0.8) ? 'a' : 'b');
   }
@@ -138,7 +138,7 @@ export function createPublishing(options: PublishingOptions): Publishing {
     perhaps() {
       if (!random.chance(PUBLISHES) || running !== null) return;
       const command = begin(choose());
-      if (!random.chance(0.3)) return;
+      if (!random.chance(0.4)) return;
       scheduler.after(random.between(1, KILLED_WITHIN_MS), () => {
         if (command.isDead) return;
         counters.count('dataset command killed');

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type Edition, editionOf } from '../datasets/editions.ts';
+import { type DatasetQuestion, datasetText } from '../edge/dataset-answers.ts';
+import { createDatasetsCheck, type DatasetAnswer } from './datasets.ts';
+
+const found = { name: 'ModelError' };
+const LATEST: DatasetQuestion = { operation: 'manifest', version: null };
+const ITEM: DatasetQuestion = { operation: 'identity', item: 'i1' };
+const [first, other, second] = [editionOf(1, 'a'), editionOf(1, 'b'), editionOf(2, 'a')];
+
+const textIn = ({ signed, windows }: Edition, asked: DatasetQuestion): string | null =>
+  datasetText({ manifest: () => signed, identity: (_, item) => windows.get(item) ?? [] }, asked, 2e9);
+
+const servedOf = ({ version, signed: { sha256 } }: Edition) => ({ version, sha256 });
+
+const answer = (
+  text: string | null,
+  asked: DatasetQuestion = LATEST,
+  at = 0,
+  epoch = 'one',
+): DatasetAnswer => ({
+  node: 'n1',
+  epoch,
+  sentAt: at,
+  answeredAt: at,
+  asked,
+  rcode: 'NOERROR',
+  text,
+});
+
+describe('the model of datasets', () => {
+  it('knows that a version is published once, and is served from then on', () => {
+    const check = createDatasetsCheck();
+    check.acknowledged(first, 1);
+    check.acknowledged(first, 2);
+    assert.throws(() => check.acknowledged(other, 3), found);
+    assert.throws(() => check.refused(first, 'it is no JSON'), found);
+    check.refused(other, 'it was published with other items');
+    check.level([servedOf(first)]);
+    for (const served of [[], [servedOf(other)], [servedOf(first), servedOf(first)]])
+      assert.throws(() => check.level(served), found);
+  });
+
+  it('knows that a backup has what was published before it', () => {
+    const check = createDatasetsCheck();
+    check.acknowledged(first, 1);
+    check.acknowledged(second, 5);
+    check.restored(3);
+    check.level([servedOf(first)]);
+    assert.throws(() => check.level([]), found);
+  });
+
+  it('knows what nodes answer where they have everything', () => {
+    const check = createDatasetsCheck();
+    check.level([first, second].map(servedOf));
+    check.answered(answer(textIn(second, LATEST)));
+    check.answered(answer(textIn(second, ITEM), ITEM));
+    check.answered(answer(textIn(first, LATEST), { operation: 'manifest', version: first.version }));
+    check.answered(answer(null, { operation: 'identity', item: 'none' }));
+    assert.throws(() => check.answered(answer(textIn(first, LATEST))), found);
+    assert.throws(() => check.answered(answer(null, ITEM)), found);
+  });
+
+  it('knows that a node does not go back, before a restore, and that an answer on its way may be older', () => {
+    const check = createDatasetsCheck();
+    check.answered(answer(textIn(second, ITEM), ITEM, 5));
+    check.answered(answer(textIn(first, LATEST), LATEST, 5));
+    assert.throws(() => check.answered(answer(textIn(first, LATEST), LATEST, 6)), found);
+    check.answered(answer(textIn(first, LATEST), LATEST, 6, 'two'));
+  });
+
+  it('knows a text that no file has', () => {
+    const check = createDatasetsCheck();
+    const mixed = textIn(first, ITEM)!.replace(/;type=.*/, `;type=${second.version} a`);
+    assert.throws(() => check.answered(answer(mixed, ITEM)), found);
+    assert.throws(() => check.answered({ ...answer(null), rcode: 'SERVFAIL' }), found);
+  });
+});
