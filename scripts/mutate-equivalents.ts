@@ -245,4 +245,16 @@ export const EQUIVALENTS: readonly Equivalent[] = [
     kinds: ['removed call'],
     reason: 'politeness to other requests of the thread: a fault in it is seen in a graph',
   },
+  {
+    file: 'src/control/webhooks/dispatcher.ts',
+    text: "commitDelay: createSharedDelay(store.engine === 'sqlite' ? COMMIT_DELAY_MS : 0, timers),",
+    kinds: ['off by one'],
+    reason: 'a commit on PostgreSQL comes a millisecond later',
+  },
+  {
+    file: 'src/cli/transparency/commands.ts',
+    text: 'command(',
+    kinds: ORDER,
+    reason: 'the order of two commands in a help text has no meaning',
+  },
 ];

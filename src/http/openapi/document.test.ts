@@ -67,6 +67,15 @@ describe('the OpenAPI document', async () => {
     ]);
   });
 
+  it('has no header and no parameter that nothing refers to', () => {
+    const small = openApiDocument([route('/a')], INFO);
+    const text = JSON.stringify(small);
+    const { headers, parameters } = small.components as Record<string, object>;
+    for (const [kind, table] of Object.entries({ headers, parameters }))
+      for (const name of Object.keys(table ?? {}))
+        assert.ok(text.includes(`"#/components/${kind}/${name}"`), `${kind} ${name}`);
+  });
+
   it('is refused with an operationId or a title that is used twice', () => {
     const twice = [route('/a'), route('/b', { operationId: '/a' })];
     assert.throws(() => openApiDocument(twice, INFO), /two operations are named \/a/);
