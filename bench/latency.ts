@@ -1,12 +1,13 @@
 /**
  * How long an answer takes at 70 % of what one worker can answer, while 1,000 records a second are written over REST and a flood of names that
- * do not exist goes on: hot names over UDP with DO, on two cores that server and load generators share.
+ * do not exist goes on: hot names over UDP with DO, on two cores that server and load generators share. What it can answer is measured beside these two.
  * `node bench/latency.ts [rounds] [seconds] [--first] [--pinned] [--peer knot|nsd] [--against DIR]`
  *
  * The load comes from `dnsperf`; a second one asks 2,000 questions a second beside it and tells the time of each.
  *
  * With two cores most of a long answer is a wait for a processor, which a thread that answers does not have where it has a core of its own. So:
- * `--first` lets that thread and both `dnsperf` run before all others (SCHED_FIFO, needs root): they wait for no other work of the machine;
+ * `--first` lets that thread and both `dnsperf` run before all others (SCHED_FIFO, needs root): they wait for no other work of the machine. The kernel's
+ * threads that deliver packets go before the load, which they would wait for, and no thread is stopped for having run 95 % of a second;
  * `--pinned` keeps that thread on the first core and all others on the second. Printed beside the times: how long it ran and waited in a second, and how much of the load was answered.
  * A peer takes its turns in the same rounds, with the same share of what it can answer, without writes.
  */
@@ -19,7 +20,7 @@ import { hotFile, uniqueFile } from './lib/dataset.ts';
 import { median, print, quantile, row, spread } from './lib/figures.ts';
 import { dnsperf, prime } from './lib/load.ts';
 import { restLoads } from './lib/rest-loads.ts';
-import { busiestThread, keepOn, runFirst, threadsOf } from './lib/threads.ts';
+import { busiestThread, deliverFirst, keepOn, runFirst, threadsOf } from './lib/threads.ts';
 import { openWorld } from './lib/world.ts';
 
 const { values, positionals } = parseArgs({
@@ -46,7 +47,8 @@ const BARS = [
 ] as const;
 let runs = 0;
 /** Priorities: the times are told first of all, and the load comes last. */
-const [ASKS, ANSWERS, TELLS] = [1, 10, 20];
+const [ASKS, DELIVERS, ANSWERS, TELLS] = [1, 5, 10, 20];
+let putBack = (): void => {};
 
 interface Case {
   readonly name: string;
@@ -106,10 +108,12 @@ try {
     await add({ ...peer, pid: peer.pid! }, ours[0]!.server.dataDir, null);
   }
   for (const subject of subjects) arrange(subject);
+  if (values.first) putBack = deliverFirst(DELIVERS);
   for (let round = 0; round < ROUNDS; round++) {
     for (const subject of round % 2 === 0 ? subjects : subjects.toReversed()) await measure(subject);
   }
 } finally {
+  putBack();
   await world.remove();
 }
 report();
@@ -124,22 +128,15 @@ function arrange({ pid, thread }: Subject): void {
 }
 
 async function measure(subject: Subject): Promise<void> {
-  const { port, hot, dir, write, figures } = subject;
-  const { answered, seconds } = dnsperf(port, hot, ['-D', '-l', String(SECONDS)], {
-    address: '127.0.0.1',
-    inside: placed(ASKS),
-  });
-  const rate = Math.round((answered / seconds) * SHARE);
+  const { port, hot, write, figures } = subject;
+  const rate = Math.round((await most(subject)) * SHARE);
   subject.rates.push(rate);
   for (const { name, ...has } of CASES) {
     if (has.writes && write === null) continue;
     const before = timesOfThread(subject);
     const at = performance.now();
     const loaded = has.load ? load(port, hot, rate) : null;
-    const others = [
-      ...(has.writes ? [write!()] : []),
-      ...(has.flood ? [load(port, uniqueFile(dir, FLOOD * SECONDS), FLOOD)] : []),
-    ];
+    const others = beside(subject, has);
     const found = await probe(port, hot);
     await Promise.all(others);
     const part = loaded === null ? 1 : (await loaded) / (rate * SECONDS);
@@ -149,6 +146,25 @@ async function measure(subject: Subject): Promise<void> {
     const own = [...BARS.map(([share]) => quantile(found, share)), ...spent.map((s) => (s * 1000) / passed)];
     figures.set(name, [...(figures.get(name) ?? []), [...own, part]]);
   }
+}
+
+/** Starts what a case has beside the load. */
+function beside(
+  { port, dir, write }: Subject,
+  has: Pick<Case, 'writes' | 'flood'>,
+): readonly Promise<unknown>[] {
+  return [
+    ...(has.writes && write !== null ? [write()] : []),
+    ...(has.flood ? [load(port, uniqueFile(dir, FLOOD * SECONDS), FLOOD)] : []),
+  ];
+}
+
+/** @returns hot questions a second that are answered beside the writes and the flood, as many as can be */
+async function most(subject: Subject): Promise<number> {
+  const others = beside(subject, { writes: true, flood: true });
+  const text = await run(subject.port, subject.hot, ASKS, ['-c', '10', '-q', '200']);
+  await Promise.all(others);
+  return Number(/Queries per second:\s+([\d.]+)/.exec(text)?.[1]);
 }
 
 function timesOfThread({ pid, thread }: Subject) {
@@ -204,6 +220,8 @@ async function run(port: number, file: string, priority: number, args: readonly 
     file,
     '-D',
     '-T',
+    '1',
+    '-t',
     '1',
     '-l',
     String(SECONDS),
