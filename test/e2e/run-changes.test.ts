@@ -142,6 +142,18 @@ describe('uqrp run while things change', () => {
     await stop(child);
   });
 
+  it('a value that changes there and back starts the program again each time', async () => {
+    const script = `trap "exit 0" TERM; echo start $MODE; ${LOOP}`;
+    const { child, text } = startShell(script, '--on-change', 'restart');
+    let expected = '';
+    for (const value of ['one', 'two', 'one', 'two']) {
+      if (expected !== '') await put('mode', value);
+      expected += `start ${value}\n`;
+      await eventually(async () => text() === expected);
+    }
+    await stop(child);
+  });
+
   it('keeps its values when the new ones cannot be variables, or when there are none left', async () => {
     const script = `trap "exit 0" TERM; echo start $MODE; ${LOOP}`;
     const { child, text } = startShell(script, '--on-change', 'restart');

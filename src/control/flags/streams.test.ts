@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { it } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import fastify from 'fastify';
 import { createManualTimers } from '../../../test/support/base/lifecycle/manual-timers.ts';
 import {
@@ -259,9 +260,36 @@ apiScenarios('events of flags', {
 });
 
 it('the credential of a stream is checked each second, and no more once its client has gone', async () => {
+  let checks = 0;
+  const stream = await openStream({ onCheck: () => checks++ });
+  await stream.timers.advance(3_000);
+  assert.equal(checks, 4, 'once at its start');
+  await stream.leave();
+  await stream.timers.advance(3_000);
+  assert.equal(checks, 4);
+  await stream.close();
+});
+
+it('a stream gives no place while an event from before it is still to come', async () => {
+  let isSettled = false;
+  const stream = await openStream({ isSettled: () => isSettled });
+  await stream.timers.advance(HEARTBEATS_MS);
+  assert.doesNotMatch(stream.text(), /checkpoint/);
+  isSettled = true;
+  await stream.timers.advance(HEARTBEATS_MS);
+  while (!stream.text().includes('checkpoint')) await nextTurn();
+  await stream.leave();
+  await stream.close();
+});
+
+/** Time for some heartbeats of a stream. */
+const HEARTBEATS_MS = 60_000;
+
+/** A stream of one namespace that never changes, over HTTP. */
+async function openStream({ isSettled = () => true, onCheck = () => {} }) {
   const timers = createManualTimers();
   const namespace = { id: 'n', name: 'shop', customerId: 'c', isOpen: false, isSuspended: false };
-  const held = { changedAt: () => 0, isSettled: () => true, tag: () => '', release() {} };
+  const held = { changedAt: () => 0, isSettled, tag: () => '', release() {} };
   const streams = openFlagStreams({
     source: { hold: async () => held, onChange: () => () => {} },
     store: { onWork: () => () => {} },
@@ -271,27 +299,35 @@ it('the credential of a stream is checked each second, and no more once its clie
     timers,
     onError: assert.ifError,
   });
-  let checks = 0;
   let gone: Promise<unknown> = Promise.resolve();
   const app = fastify();
   app.decorateRequest('addressKey', () => 'a');
   app.get('/', (request, reply) => {
     gone = once(reply.raw, 'close');
     const renew = async () => {
-      checks++;
+      onCheck();
       return namespace;
     };
     return streams.open({ request, reply, namespace, renew });
   });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const client = new AbortController();
-  await fetch(url, { signal: client.signal });
-  await timers.advance(3_000);
-  assert.equal(checks, 4, 'once at its start');
-  client.abort();
-  await gone;
-  await timers.advance(3_000);
-  assert.equal(checks, 4);
-  await streams.close();
-  await app.close();
-});
+  const { body } = await fetch(url, { signal: client.signal });
+  const parts: string[] = [];
+  const reading = body!
+    .pipeThrough(new TextDecoderStream())
+    .pipeTo(new WritableStream({ write: (part) => void parts.push(part) }))
+    .catch(() => {});
+  return {
+    timers,
+    text: () => parts.join(''),
+    async leave() {
+      client.abort();
+      await Promise.all([gone, reading]);
+    },
+    async close() {
+      await streams.close();
+      await app.close();
+    },
+  };
+}

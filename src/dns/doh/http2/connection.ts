@@ -62,10 +62,11 @@ export class Http2Connection {
     return this.#session.streams.open.size;
   }
 
-  /** Time of the last reply to a whole request, or of the beginning; null while a whole request waits for its reply, or frames for their turn. */
+  /** Time of the last reply to a whole request, or of the beginning; null while a whole request waits for its reply, or what may be one for its turn. */
   get idleSince(): number | null {
     const { streams } = this.#session;
-    return this.#over || this.#tickScheduled || streams.answering > 0 ? null : streams.finishedAt;
+    const isWaiting = this.#tickScheduled && this.#reader.mayHoldRequest;
+    return this.#over || isWaiting || streams.answering > 0 ? null : streams.finishedAt;
   }
 
   abort(): void {

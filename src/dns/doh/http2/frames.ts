@@ -60,6 +60,10 @@ export const STREAM_ID_MAX = 0x7fff_ffff;
 
 const NONE = Buffer.alloc(0);
 
+const OF_REQUESTS: ReadonlySet<number> = new Set([FRAME.data, FRAME.headers, FRAME.continuation]);
+/** Unread frames that are looked at: more may hold anything. */
+const FRAMES_PEEKED = 16;
+
 /** Splits octets into frames. A frame within one chunk is a view; others are gathered. Callers never rewrite a chunk. */
 export class FrameReader {
   /** The last frame: its payload is `octets[from..to)`. */
@@ -90,6 +94,19 @@ export class FrameReader {
   /** Unread octets. */
   get unread(): number {
     return this.#chunk.length - this.#at;
+  }
+
+  /** Whether unread octets may be of a request: by the heads of a few frames. */
+  get mayHoldRequest(): boolean {
+    if (this.midway) return true;
+    const chunk = this.#chunk;
+    let at = this.#at;
+    for (let frames = 0; at < chunk.length; frames++) {
+      if (frames === FRAMES_PEEKED || at + FRAME_HEAD_OCTETS > chunk.length) return true;
+      if (OF_REQUESTS.has(chunk[at + 3]!)) return true;
+      at += FRAME_HEAD_OCTETS + lengthAt(chunk, at);
+    }
+    return false;
   }
 
   /** @returns whether the preface is complete; null: wrong octets */

@@ -127,6 +127,30 @@ describe('HTTP/2 connections take turns', () => {
     assert.equal(waits.ended, true);
   });
 
+  test('one that waits for its turn with what is no request is idle, and may give way', async () => {
+    const { order, connect } = listener();
+    const peer = connect(2).send(ping());
+    await until(() => peer.of(FRAME.ping).length === 1);
+    const isIdle = (...frames: Buffer[]): boolean => {
+      connect(1).send(requests(MISSES_A_TURN));
+      peer.send(...frames);
+      return peer.connection.idleSince !== null;
+    };
+    const settled = async () => {
+      const done = order.length + MISSES_A_TURN;
+      await until(() => order.length >= done);
+      for (let i = 0; i < 5; i++) await turn();
+    };
+    const pings = Array.from({ length: 16 }, () => ping());
+    assert.equal(isIdle(...pings), true);
+    await settled();
+    assert.equal(isIdle(ping(), ...pings), false, 'more than is looked at');
+    await settled();
+    assert.equal(isIdle(ping(), headers(1, getOf('/'))), false);
+    await settled();
+    assert.equal(isIdle(ping(), headers(3, getOf('/')).subarray(0, 5)), false);
+  });
+
   test('deadlines that passed while a connection waited count after its turn', async () => {
     const { order, connect } = listener();
     connect(1).send(requests(MISSES_A_TURN));
