@@ -104,8 +104,10 @@ async function measure(): Promise<Measured> {
   try {
     const tokens: string[] = [];
     for (let i = 0; i < CUSTOMERS; i++) tokens.push(await customerOf(uqrp, i));
-    const quietBefore = await livezFor(uqrp, QUIET);
+    await livez(uqrp);
+    // Before the quiet time: in it the server gives memory back that it takes again for whatever comes.
     const before = memoryOf(uqrp.pid);
+    const quietBefore = await livezFor(uqrp, QUIET);
     for (let i = 0; i < READERS; i++) {
       readers.push(slowReader(uqrp, tokens[i % CUSTOMERS]!, i % 2 === 0 ? '' : '?limit=500'));
     }
