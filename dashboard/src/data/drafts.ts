@@ -11,6 +11,8 @@ interface Kept {
 }
 
 const kept = new Map<string, Kept>();
+/** Of forms that are open: keeps what is typed in it now. A form may open again before the one that it replaces has gone. */
+const open = new Map<string, () => void>();
 
 /** Another person may sign in on this page. */
 export function forgetDrafts(): void {
@@ -43,15 +45,24 @@ export function useDraft<Value extends object>(
 ): FormDraft<Value> {
   const [first] = useState(initial);
   const [value, set] = useState(initial);
-  const [left, setLeft] = useState(() => (name === null ? undefined : kept.get(name)));
+  const [left, setLeft] = useState(() => {
+    if (name === null) return undefined;
+    open.get(name)?.();
+    return kept.get(name);
+  });
   const isChanged = !isSame(first, value);
   const latest = useRef({ value, isChanged, isSaved: false });
   latest.current = { value, isChanged, isSaved: latest.current.isSaved && latest.current.value === value };
+  const keep = useRef(() => {
+    const now = latest.current;
+    if (name !== null && now.isChanged && !now.isSaved && mayKeep(now.value))
+      kept.set(name, { value: now.value, at: Date.now() });
+  }).current;
+  if (name !== null) open.set(name, keep);
   useEffect(
     () => () => {
-      const now = latest.current;
-      if (name !== null && now.isChanged && !now.isSaved && mayKeep(now.value))
-        kept.set(name, { value: now.value, at: Date.now() });
+      keep();
+      if (name !== null && open.get(name) === keep) open.delete(name);
     },
     [name],
   );
