@@ -1,10 +1,11 @@
 import { randomUpTo, realRandom } from '../../base/chance.ts';
 import { fnvEnd, fnvStep } from '../../base/hashes.ts';
 import type { DnsRequest } from '../../protocol/dns/message/request.ts';
-import { LOWER, MAX_LABEL_OCTETS, MAX_NAME_OCTETS } from '../../protocol/dns/name.ts';
+import { isNameAt, LOWER, MAX_LABEL_OCTETS, MAX_NAME_OCTETS } from '../../protocol/dns/name.ts';
 import { HEADER_OCTETS } from '../../protocol/dns/skim.ts';
 import { isVersion, PUBLIC_NAMESPACE } from '../../protocol/names/labels.ts';
 import type { Query } from '../../protocol/names/query-name.ts';
+import type { FreshnessCounters } from '../../view/freshness.ts';
 import { isOpen } from './denial.ts';
 import { serviceLabel } from './operations.ts';
 import { checkAccess, type ResolveContext } from './resolve.ts';
@@ -26,11 +27,7 @@ const REFUSED = 4;
 /** The first share of those that namespaces and services have. */
 const FIRST = 8;
 
-/** What of the freshness counters is read here (`view/freshness.ts`). */
-interface NamespaceCounters {
-  read(index: number): number;
-  counterOfNamespace(name: string): number;
-}
+type NamespaceCounters = Pick<FreshnessCounters, 'read' | 'counterOfNamespace'>;
 
 export interface NameSharesContext extends ResolveContext {
   readonly freshness: NamespaceCounters;
@@ -180,7 +177,7 @@ function namespaceAt(packet: Uint8Array, length: number, apex: Uint8Array): numb
   // The last two labels before the apex: where the end is, is known only there.
   for (const limit = Math.min(length, HEADER_OCTETS + MAX_NAME_OCTETS) - apex.length; at <= limit; ) {
     const octets = packet[at]!;
-    if (octets === apex[0] && namespace >= 0 && isAt(packet, at, apex))
+    if (octets === apex[0] && namespace >= 0 && isNameAt(packet, at, apex))
       return isOneDigit(packet, version) ? namespace : -1;
     if (octets === 0 || octets > MAX_LABEL_OCTETS) return -1;
     namespace = version;
@@ -188,11 +185,6 @@ function namespaceAt(packet: Uint8Array, length: number, apex: Uint8Array): numb
     at += octets + 1;
   }
   return -1;
-}
-
-function isAt(packet: Uint8Array, at: number, name: Uint8Array): boolean {
-  for (let i = 0; i < name.length; i++) if (LOWER[packet[at + i]!] !== LOWER[name[i]!]) return false;
-  return true;
 }
 
 function isOneDigit(packet: Uint8Array, at: number): boolean {

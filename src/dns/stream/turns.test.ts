@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { describe, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { frame, idOf, query, setting, until } from '../../../test/support/dns/fakes.ts';
+import { frame, idOf, query, runsOf, setting, until } from '../../../test/support/dns/fakes.ts';
 import { ReplyDecorator } from '../shared/edns.ts';
 import { MISSES_A_TURN } from '../shared/handler.ts';
 import type { ListenOptions } from '../shared/listener.ts';
@@ -60,24 +60,13 @@ function queries(count: number, connection: number, label = 'fresh'): Buffer {
   return Buffer.concat(Array.from({ length: count }, () => frame(query(connection, label))));
 }
 
-/** How many answers in a row went to each connection. */
-function runs(order: readonly number[]): string {
-  const found: [number, number][] = [];
-  for (const one of order) {
-    const last = found.at(-1);
-    if (last?.[0] === one) last[1]++;
-    else found.push([one, 1]);
-  }
-  return found.map(([one, count]) => `${one}x${count}`).join(' ');
-}
-
 describe('connections take turns', () => {
   test('one with many queries that need a signature delays the next by those of one turn', async () => {
     const { order, connect } = listener();
     connect().push(queries(HUNDREDS, 1));
     connect().push(queries(3, 2));
     await until(() => order.length === HUNDREDS + 3);
-    assert.equal(runs(order), `1x${MISSES_A_TURN} 2x3 1x${HUNDREDS - MISSES_A_TURN}`);
+    assert.equal(runsOf(order), `1x${MISSES_A_TURN} 2x3 1x${HUNDREDS - MISSES_A_TURN}`);
   });
 
   test('all together answer no more in a turn of the event loop than one may, and sockets are read before the next', async () => {
@@ -92,7 +81,7 @@ describe('connections take turns', () => {
     const steps = after.map((count, i) => count - (after[i - 1] ?? 0));
     assert.ok(Math.max(...steps) <= MISSES_A_TURN, steps.join(' '));
     assert.equal(
-      runs(order),
+      runsOf(order),
       [...connections, ...connections].map((one) => `${one}x${MISSES_A_TURN}`).join(' '),
     );
   });
@@ -130,7 +119,7 @@ describe('connections take turns', () => {
     const { order, connect } = listener();
     for (const one of [1, 2, 3]) connect().push(queries(HUNDREDS, one, 'hot'));
     await until(() => order.length === 3 * HUNDREDS);
-    assert.equal(runs(order), [1, 2, 3].map((one) => `${one}x${HUNDREDS}`).join(' '));
+    assert.equal(runsOf(order), [1, 2, 3].map((one) => `${one}x${HUNDREDS}`).join(' '));
   });
 
   test('a connection that closes leaves its turn to the next', async () => {
@@ -141,6 +130,6 @@ describe('connections take turns', () => {
     while (order.length === 0) await turn();
     first.destroy();
     for (let i = 0; i < 10; i++) await turn();
-    assert.equal(runs(order), `1x${MISSES_A_TURN} 2x2`);
+    assert.equal(runsOf(order), `1x${MISSES_A_TURN} 2x2`);
   });
 });

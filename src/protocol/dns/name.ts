@@ -105,12 +105,13 @@ export function putFolded(out: Uint8Array, at: number, name: Uint8Array): number
 export function isSubdomain(name: Uint8Array, zone: Uint8Array): boolean {
   let at = 0;
   while (name.length - at > zone.length) at += 1 + name[at]!;
-  return name.length - at === zone.length && endsWith(name, at, zone);
+  return name.length - at === zone.length && isNameAt(name, at, zone);
 }
 
-function endsWith(name: Uint8Array, at: number, tail: Uint8Array): boolean {
-  for (let i = 0; i < tail.length; i++) {
-    if (LOWER[name[at + i]!] !== LOWER[tail[i]!]) return false;
+/** Whether the octets from `at` on are the name, in any case of letters. */
+export function isNameAt(octets: Uint8Array, at: number, name: Uint8Array): boolean {
+  for (let i = 0; i < name.length; i++) {
+    if (LOWER[octets[at + i]!] !== LOWER[name[i]!]) return false;
   }
   return true;
 }

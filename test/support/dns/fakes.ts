@@ -225,3 +225,14 @@ export function setting(host = '127.0.0.1'): Setting {
 export async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setTimeout(resolve, 2));
 }
+
+/** How many answers in a row went to each connection. */
+export function runsOf(order: readonly number[]): string {
+  const found: [number, number][] = [];
+  for (const one of order) {
+    const last = found.at(-1);
+    if (last?.[0] === one) last[1]++;
+    else found.push([one, 1]);
+  }
+  return found.map(([one, count]) => `${one}x${count}`).join(' ');
+}

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { ACK, frame, getOf, headers, Peer, ping, rst } from '../../../../test/support/dns/doh/http2/peer.ts';
-import { until } from '../../../../test/support/dns/fakes.ts';
+import { runsOf, until } from '../../../../test/support/dns/fakes.ts';
 import { MISSES_A_TURN } from '../../shared/handler.ts';
 import { StreamTurns } from '../../shared/turns.ts';
 import { FRAME } from './frames.ts';
@@ -35,24 +35,13 @@ function requests(count: number): Buffer {
   return Buffer.concat(Array.from({ length: count }, (_, i) => headers(2 * i + 1, getOf('/'))));
 }
 
-/** How many answers in a row went to each connection. */
-function runs(order: readonly number[]): string {
-  const found: [number, number][] = [];
-  for (const one of order) {
-    const last = found.at(-1);
-    if (last?.[0] === one) last[1]++;
-    else found.push([one, 1]);
-  }
-  return found.map(([one, count]) => `${one}x${count}`).join(' ');
-}
-
 describe('HTTP/2 connections take turns', () => {
   test('one with many requests that need a signature delays the next by those of one turn', async () => {
     const { order, connect } = listener();
     const busy = connect(1).send(requests(HUNDRED));
     connect(2).send(requests(3));
     await until(() => order.length === HUNDRED + 3);
-    assert.equal(runs(order), `1x${MISSES_A_TURN} 2x3 1x${HUNDRED - MISSES_A_TURN}`);
+    assert.equal(runsOf(order), `1x${MISSES_A_TURN} 2x3 1x${HUNDRED - MISSES_A_TURN}`);
     const replies = [...busy.replies().values()];
     assert.deepEqual([replies.length, replies.every(({ ended }) => ended)], [HUNDRED, true]);
   });
@@ -68,14 +57,14 @@ describe('HTTP/2 connections take turns', () => {
       before = order.length;
     }
     const round = connections.map((one) => `${one}x${MISSES_A_TURN}`);
-    assert.equal(runs(order), [...round, ...round].join(' '));
+    assert.equal(runsOf(order), [...round, ...round].join(' '));
   });
 
   test('answers from the packet cache end no turn', async () => {
     const { order, connect } = listener();
     for (const one of [1, 2, 3]) connect(one, false).send(requests(HUNDRED));
     await until(() => order.length === 3 * HUNDRED);
-    assert.equal(runs(order), [1, 2, 3].map((one) => `${one}x${HUNDRED}`).join(' '));
+    assert.equal(runsOf(order), [1, 2, 3].map((one) => `${one}x${HUNDRED}`).join(' '));
   });
 
   test('a connection that closes leaves its turn to the next, and nothing more of it is answered', async () => {
@@ -85,7 +74,7 @@ describe('HTTP/2 connections take turns', () => {
     while (order.length === 0) await turn();
     first.connection.closed();
     for (let i = 0; i < 10; i++) await turn();
-    assert.equal(runs(order), `1x${MISSES_A_TURN} 2x2`);
+    assert.equal(runsOf(order), `1x${MISSES_A_TURN} 2x2`);
   });
 
   test('a connection that is closed in order answers what waited before, and ends', async () => {
