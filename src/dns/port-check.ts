@@ -1,4 +1,5 @@
 import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { createServer, isIPv6 } from 'node:net';
 
@@ -26,7 +27,24 @@ export async function findPortFault(uses: readonly PortUse[]): Promise<PortFault
   return null;
 }
 
-function tryUdp({ host, port }: PortUse): Promise<string | null> {
+/**
+ * A port that no socket has, for UDP and TCP. The kernel's own choice for a UDP socket with SO_REUSEPORT may be a port that another server of
+ * this user has: then each would get questions of the other. @throws an error with the code of TCP, when the port is not free for both
+ */
+export async function findFreePort(host: string): Promise<number> {
+  const socket = createSocket(isIPv6(host) ? 'udp6' : 'udp4');
+  socket.bind({ address: host, port: 0, exclusive: true });
+  await once(socket, 'listening');
+  const { port } = socket.address();
+  const code = await tryTcp({ host, port });
+  await new Promise<void>((resolve) => socket.close(resolve));
+  if (code !== null) throw Object.assign(new Error('the port is free for UDP only'), { code });
+  return port;
+}
+
+type Place = Pick<PortUse, 'host' | 'port'>;
+
+function tryUdp({ host, port }: Place): Promise<string | null> {
   return new Promise((resolve) => {
     const socket = createSocket(isIPv6(host) ? 'udp6' : 'udp4');
     socket.once('error', (error: NodeJS.ErrnoException) => {
@@ -37,7 +55,7 @@ function tryUdp({ host, port }: PortUse): Promise<string | null> {
   });
 }
 
-function tryTcp({ host, port }: PortUse): Promise<string | null> {
+function tryTcp({ host, port }: Place): Promise<string | null> {
   return new Promise((resolve) => {
     const server = createServer((socket) => socket.destroy());
     server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? 'UNKNOWN'));

@@ -5,6 +5,7 @@ import type { Clock } from '../../base/time.ts';
 import { answerRequest, type DohApi, internalError } from '../../dns/doh/answer.ts';
 import { listenDoh } from '../../dns/doh/listener.ts';
 import type { HttpReply } from '../../dns/doh/request.ts';
+import { findFreePort } from '../../dns/port-check.ts';
 import { jsonApi } from '../../dns/query/json.ts';
 import { makeSchemaApi } from '../../dns/schema/http.ts';
 import { publish } from '../../dns/schema/publish.ts';
@@ -53,7 +54,7 @@ export interface EdgeWorker {
 
 /** Milliseconds that queries in flight get at a stop. */
 const GRACE_MS = 5000;
-/** A free UDP port may be taken on TCP; this many ports are tried. */
+/** A port that was free may be taken before this thread has it; this many are tried. */
 const PORT_TRIES = 10;
 
 /** Opens the view and the listeners. Rejects with ListenError when a port cannot be opened. */
@@ -122,7 +123,7 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
   };
 
   collectGarbage();
-  const [{ listener: udp, path }, tcp] = await listenBoth(settings.ports.dns, async (port) => {
+  const [{ listener: udp, path }, tcp] = await listenBoth(settings, async (port) => {
     const limiter = rates?.udp ?? null;
     const either = await listenOn({ transport: 'udp', port }, () =>
       listenUdpEither({ ...common('udp'), port, limiter, below }, settings.udp),
@@ -206,13 +207,17 @@ function cookieSecret(secrets: readonly PeriodSecret[], day: number): Uint8Array
   return secret;
 }
 
-/** Opens UDP and TCP on one port. Port 0: on any port that is free for both. */
-async function listenBoth<T>(port: number, open: (port: number) => Promise<T>): Promise<T> {
+/** Opens UDP and TCP on one port. Port 0: on any port that nothing has. */
+async function listenBoth<T>(
+  { host, ports }: WorkerSettings,
+  open: (port: number) => Promise<T>,
+): Promise<T> {
+  if (ports.dns !== 0) return await open(ports.dns);
   for (let attempt = 1; ; attempt++) {
     try {
-      return await open(port);
+      return await open(await findFreePort(host));
     } catch (error) {
-      if (port !== 0 || attempt === PORT_TRIES) throw error;
+      if (attempt === PORT_TRIES) throw error;
     }
   }
 }
