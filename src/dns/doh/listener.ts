@@ -148,6 +148,7 @@ function counting(handler: PacketHandler): {
         return handler.slow(request, transport, proven, share);
       },
       nameShare: (request, length) => handler.nameShare(request, length),
+      isSpent: (request, length) => handler.isSpent(request, length),
     },
   };
 }

@@ -1,5 +1,5 @@
 import { FNV_PRIME, FNV_START, fnvEnd } from '../../base/hashes.ts';
-import { EDNS_OPTION } from '../../protocol/dns/codes.ts';
+import { CLASS, EDNS_OPTION, RRTYPE } from '../../protocol/dns/codes.ts';
 import { isCookieLength } from '../../protocol/dns/message/edns.ts';
 import { LOWER } from '../../protocol/dns/name.ts';
 import { u16At } from '../../protocol/dns/octets.ts';
@@ -173,6 +173,9 @@ const DNSSEC_OK_OCTET = 0x80;
 /** RA, Z, and the rcode: zero in every ordinary query. AD and CD may be set. */
 const ODD_FLAGS = 0x80 | 0x40 | 0x0f;
 
+/** From here to 255 are types that only a question has. */
+const FIRST_QTYPE = 128;
+
 /** The EDNS bits that change the answer: queries that differ in them are different questions. */
 const NO_EDNS = 0;
 const EDNS = 1;
@@ -229,6 +232,13 @@ export class ScannedQuery {
     }
     this.hash = fnvEnd(Math.imul(hash ^ this.edns, PRIME)) || 1;
     return true;
+  }
+
+  /** After `read`: whether it has DO, class IN, and a type of records: no OPT, and none of a question alone (RFC 6895 §3.1). */
+  wantsSigned(request: Uint8Array): boolean {
+    const type = u16At(request, this.nameEnd);
+    const ofRecords = type > 0 && type < FIRST_QTYPE && type !== RRTYPE.OPT;
+    return this.edns === EDNS_DO && ofRecords && u16At(request, this.nameEnd + 2) === CLASS.IN;
   }
 
   /** Whether `[at, length)` is one OPT record of version 0 whose options do not change the answer. */

@@ -147,6 +147,49 @@ describe('names share the fresh signatures', () => {
     assert.equal(now(ask('calm.v1')).tc, false);
   });
 
+  /** What a listener asks before it queues a question. */
+  const isSpent = (name: string, asked: Parameters<typeof queryOf>[1] = {}): boolean => {
+    const question = queryOf(`${name}.uqrp.net`, asked);
+    return handler.isSpent(question, question.length);
+  };
+
+  test('the octets of a question tell that its name has no signature left, where its answer would be TC', async () => {
+    assert.equal(isSpent('get.new.busy.v1'), false, 'nothing is known of it yet');
+    answered('busy.v1', BUDGET);
+    for (const name of ['get.new.busy.v1', 'GET.New.Busy.V1', 'new.busy.v1']) {
+      for (const qtype of [A, 16, 127]) assert.equal(isSpent(name, { qtype }), true, `${name} ${qtype}`);
+      const reply = handler.slow(queryOf(`${name}.uqrp.net`), 'udp', false);
+      assert.ok(reply instanceof Uint8Array && messageOf(reply).tc, name);
+    }
+    const others: [string, Parameters<typeof queryOf>[1]?][] = [
+      ['get.new.busy.v1', { dnssecOk: false }],
+      ...[0, 41, 128, 250, 252, 255].map((qtype) => ['get.new.busy.v1', { qtype }] as [string, object]),
+      ['get.new.calm.v1'],
+      ['get.new.nobody.v1'],
+      ['get.new.acme.v1'],
+      ['get.new.busy.v10'],
+      ['get.new.busy.v1.other'],
+    ];
+    for (const [name, asked] of others)
+      assert.equal(isSpent(name, asked), false, `${name} ${JSON.stringify(asked)}`);
+    await timers.advance(20);
+    assert.equal(isSpent('get.new.busy.v1'), false, 'time brings signatures');
+  });
+
+  test('in a zone that is not signed no question waits for a signature, whatever was asked in a signed one', async () => {
+    const clock = { now: START };
+    const zones = [...zoneOf(keys, clock), ...zoneOf(null, clock, 'plain.example')];
+    const both = signedNode({ zones, namesStart: 1 }, clock);
+    await both.view.apply([namespaceUpserted('busy', true)], 1);
+    for (let i = 0; i < BUDGET; i++)
+      void both.handler.slow(queryOf(`get.x${i}.busy.v1.uqrp.net`), 'udp', false);
+    const spent = ['uqrp.net', 'plain.example'].map((zone) => {
+      const question = queryOf(`get.new.busy.v1.${zone}`);
+      return both.handler.isSpent(question, question.length);
+    });
+    assert.deepEqual(spent, [true, false]);
+  });
+
   test('a service that floods leaves room for another one', () => {
     const flooded = answered('sun.public.v1', BUDGET, { qtype: 16 });
     assert.ok(flooded > 0 && flooded < BUDGET / 2, `${flooded}`);

@@ -75,6 +75,12 @@ export class PacketCache {
     return this.serve(row, request, isUdp, out);
   }
 
+  /** Whether `request[0, length)` is an ordinary query with DO for a type of records. */
+  wantsSigned(request: Uint8Array, length: number): boolean {
+    const { query } = this;
+    return query.read(request, length) && query.wantsSigned(request);
+  }
+
   /** Stores the reply if its question was seen before. Ignores requests that `lookup` does not look for. */
   store(request: Uint8Array, length: number, reply: Reply, validity: Validity, tag: Tag | null = null): void {
     const { query, arena } = this;

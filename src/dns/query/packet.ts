@@ -196,6 +196,18 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
       if (cache.tag !== null) accounting?.record(cache.tag, transport, now, 0);
       return octets;
     },
+    isSpent(request, length) {
+      const { cache, zones } = current;
+      if (!cache.wantsSigned(request, length)) return false;
+      for (const { apex, signing } of zones) {
+        const share = signing.kind === 'unsigned' ? -1 : nameShares.ofOpen(request, length, apex);
+        if (share < 0) continue;
+        if (budget.isOpen(share)) return false;
+        observe.signing('truncated');
+        return true;
+      }
+      return false;
+    },
     slow(packet, transport, proven, share = 0) {
       const request = decodeRequest(packet, packet.length);
       if (request === null) return null;

@@ -14,6 +14,11 @@ export interface PacketHandler {
   /** Copies the cached reply to `request[0..length)` into `out`. @returns its octets; 0: not cached, call `slow` */
   hot(request: Uint8Array, length: number, transport: Transport, out: Buffer): number;
   /**
+   * Whether a signed answer to `request[0..length)`, which is not cached, has to wait for a signature that its name's share has not left: an unproven
+   * peer over UDP then gets TC. Told from the octets, so that a flood is neither queued nor decoded; false where they do not tell.
+   */
+  isSpent(request: Uint8Array, length: number): boolean;
+  /**
    * Answers any query; synchronous unless a service has to wait. Copy the reply before changing it: the cache shares it.
    * @param proven the peer receives at its address: it sent a valid server cookie (RFC 7873) or opened a stream
    * @param share of the source, 0 (default) to QUEUE_SHARES - 1; see `queueShare`

@@ -63,6 +63,7 @@ function digester(): PacketHandler {
       return request.length % 3 === 1 ? reply : Promise.resolve(reply);
     },
     nameShare: () => 0,
+    isSpent: () => false,
   };
 }
 

@@ -167,9 +167,15 @@ class UdpBatches {
 
   #answerTo(client: PeerAddress, { request, reply, peer }: Slot, length: number): number {
     const octets = this.#options.handler.hot(request, length, 'udp', reply);
-    if (octets > 0) return this.#finisher.finish(request, length, client, reply, octets, 0);
+    if (octets > 0) {
+      this.#misses.hit();
+      return this.#finisher.finish(request, length, client, reply, octets, 0);
+    }
     const screened = this.#finisher.screen(request, length, client, reply);
     if (screened >= 0) return screened;
+    if (screened !== PROVEN && this.#options.handler.isSpent(request, length)) {
+      return this.#finisher.shed(request, length, client, reply);
+    }
     const source = queueShare(client);
     const name = this.#misses.nameShare(request, length);
     if (!this.#misses.makeRoom(length, source, name)) return 0;

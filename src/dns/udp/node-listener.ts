@@ -131,12 +131,17 @@ class UdpReplies {
     const { length } = query;
     const octets = handler.hot(query, length, 'udp', this.#out);
     if (octets > 0) {
+      this.#misses.hit();
       this.#send(this.#finisher.finish(query, length, client, this.#out, octets, 0), peer);
       return;
     }
     const screened = this.#finisher.screen(query, length, client, this.#out);
     if (screened >= 0) {
       this.#send(screened, peer);
+      return;
+    }
+    if (screened !== PROVEN && handler.isSpent(query, length)) {
+      this.#send(this.#finisher.shed(query, length, client, this.#out), peer);
       return;
     }
     const source = queueShare(client);

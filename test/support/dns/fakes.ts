@@ -171,6 +171,7 @@ export function fakeHandler(): FakeHandler {
       return kind === undefined ? echo(request) : table[kind]!(request);
     },
     nameShare: () => 0,
+    isSpent: () => false,
   };
   return handler;
 }

@@ -12,6 +12,7 @@ await listenUdpBatch(
       },
       slow: () => null,
       nameShare: () => 0,
+      isSpent: () => false,
     },
     port: 5453,
     reusePort: true,

@@ -152,6 +152,7 @@ export async function openBelow(
             },
             slow: () => null,
             nameShare: () => 0,
+            isSpent: () => false,
           },
           below: {
             interfaces: [device],

@@ -162,6 +162,27 @@ export function udpSuite(name: string, listen: ListenUdp, options: TestOptions =
       });
     });
 
+    test('a question whose name has no signature left gets TC at once, but with a valid cookie it gets its answer', async () => {
+      const options = setting();
+      options.handler.isSpent = (request, length) => labelOf(request.subarray(0, length)).startsWith('spent');
+      await withUdp({ ...options, cookies }, async ({ replies, send }) => {
+        send(query(1, 'spent1'));
+        send(ednsQuery(2, 'spent2', { options: [option(10, CLIENT)] }));
+        await until(() => replies.length === 2);
+        for (const reply of replies) {
+          const { tc, aa, question, answer } = decodeMessage(reply)!;
+          assert.deepEqual([tc, aa, question.length, answer.length], [true, true, 1, 0]);
+        }
+        assert.deepEqual(options.handler.asked, []);
+        assert.equal(options.observe.count('udp reply 0'), 2);
+        const cookie = optionsOf(replies.find((reply) => idOf(reply) === 2)!)[0]!.split(':')[1]!;
+        send(ednsQuery(3, 'spent3', { options: [option(10, cookie)] }));
+        await until(() => replies.length === 3);
+        assert.equal(decodeMessage(replies[2]!)!.tc, false);
+        assert.deepEqual([options.handler.asked, options.handler.proven], [['spent3'], [true]]);
+      });
+    });
+
     test('a cookie is answered with a server cookie, on replies from the cache and others', async () => {
       const options = setting();
       await withUdp({ ...options, cookies }, async ({ replies, send }) => {

@@ -26,6 +26,7 @@ if (parentPort !== null) {
         },
         slow: () => null,
         nameShare: () => 0,
+        isSpent: () => false,
       },
     },
     loadUdpAddon()!,
