@@ -3,17 +3,22 @@
  * do not exist goes on: hot names over UDP with DO, on two cores that server and load generators share. What it can answer is measured beside these two.
  * `node bench/latency.ts [rounds] [seconds] [--first] [--pinned] [--peer knot|nsd] [--against DIR]`
  *
- * The load comes from `dnsperf`; a second one asks 2,000 questions a second beside it and tells the time of each.
+ * The load comes from `udp-load`, which takes a quarter of the processor that `dnsperf` takes for it; a second one asks 2,000 questions a second
+ * beside it and tells the time of each.
  *
  * With two cores most of a long answer is a wait for a processor, which a thread that answers does not have where it has a core of its own. So:
- * `--first` lets that thread and both `dnsperf` run before all others (SCHED_FIFO, needs root): they wait for no other work of the machine. The kernel's
+ * `--first` lets that thread and all load generators run before all others (SCHED_FIFO, needs root): they wait for no other work of the machine. The kernel's
  * threads that deliver packets go before the load, which they would wait for, and no thread is stopped for having run 95 % of a second;
  * `--pinned` keeps that thread on the first core and all others on the second. Printed beside the times: how long it ran and waited in a second, and how much of the load was answered.
  * A peer takes its turns in the same rounds, with the same share of what it can answer, without writes.
  */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { account } from '../test/support/server-process.ts';
 import { hotFile, uniqueFile } from './lib/dataset.ts';
@@ -33,6 +38,9 @@ const { values, positionals } = parseArgs({
   },
 });
 const [ROUNDS, SECONDS] = [Number(positionals[0] ?? 5), Number(positionals[1] ?? 5)];
+/** Seconds that the load, the writes and the flood go on before times are told: what a start costs is told by other figures. */
+const SETTLE = 1;
+const ALL = SECONDS + SETTLE;
 const SHARE = 0.7;
 const PROBES = 2_000;
 const WRITES = 1_000;
@@ -47,7 +55,7 @@ const BARS = [
 ] as const;
 let runs = 0;
 /** Priorities: the times are told first of all, and the load comes last. */
-const [ASKS, DELIVERS, ANSWERS, TELLS] = [1, 5, 10, 20];
+const [COLLECTS, ASKS, ANSWERS, DELIVERS, TELLS] = [1, 5, 10, 15, 20];
 let putBack = (): void => {};
 
 interface Case {
@@ -80,6 +88,9 @@ interface Subject {
   readonly figures: Map<string, Figures[]>;
 }
 
+const dir = mkdtempSync(join(tmpdir(), 'uqrp-latency-'));
+const generator = join(dir, 'udp-load');
+execFileSync('cc', ['-O2', '-o', generator, fileURLToPath(new URL('lib/udp-load.c', import.meta.url))]);
 const world = openWorld({ rounds: ROUNDS, seconds: SECONDS, against: values.against ?? null });
 const subjects: Subject[] = [];
 try {
@@ -92,13 +103,14 @@ try {
     // Each name once at a rate that can be signed: a truncated answer fills no cache.
     dnsperf(one.port, hot, ['-D', '-n', '1', '-Q', String(SIGNED)]);
     const thread = await busiestThread(one.pid, () => prime(one.port, hot, ['-D']));
+
     subjects.push({ ...one, thread, hot, write, dir, rates: [], figures: new Map() });
   };
   const ours = await world.ours();
   for (const side of ours) {
     const customer = account(side.server, 'writer@example.net');
     await customer.call('POST', '/namespaces', { namespace: { name: 'writes' } });
-    const [post] = restLoads({ seconds: SECONDS, bulks: 0, namespace: 'writes', rate: WRITES });
+    const [post] = restLoads({ seconds: ALL, bulks: 0, namespace: 'writes', rate: WRITES });
     await add({ ...side, pid: side.server.pid }, side.server.dataDir, () =>
       post!.run(customer, []).then(() => {}),
     );
@@ -115,6 +127,7 @@ try {
 } finally {
   putBack();
   await world.remove();
+  rmSync(dir, { recursive: true });
 }
 report();
 
@@ -124,7 +137,10 @@ function arrange({ pid, thread }: Subject): void {
     for (const { id } of [...threadsOf(pid), ...threadsOf(process.pid)]) keepOn(1, id);
     keepOn(0, thread);
   }
-  if (values.first) runFirst(thread, ANSWERS);
+  if (values.first) {
+    runFirst(thread, ANSWERS);
+    for (const { id } of threadsOf(pid, 'V8Worker')) runFirst(id, COLLECTS);
+  }
 }
 
 async function measure(subject: Subject): Promise<void> {
@@ -137,9 +153,10 @@ async function measure(subject: Subject): Promise<void> {
     const at = performance.now();
     const loaded = has.load ? load(port, hot, rate) : null;
     const others = beside(subject, has);
+    await sleep(SETTLE * 1000);
     const found = await probe(port, hot);
     await Promise.all(others);
-    const part = loaded === null ? 1 : (await loaded) / (rate * SECONDS);
+    const part = loaded === null ? 1 : (await loaded) / (rate * ALL);
     const passed = (performance.now() - at) / 1000;
     const after = timesOfThread(subject);
     const spent = [after.ran - before.ran, after.waited - before.waited];
@@ -155,16 +172,16 @@ function beside(
 ): readonly Promise<unknown>[] {
   return [
     ...(has.writes && write !== null ? [write()] : []),
-    ...(has.flood ? [load(port, uniqueFile(dir, FLOOD * SECONDS), FLOOD)] : []),
+    ...(has.flood ? [load(port, uniqueFile(dir, FLOOD * ALL), FLOOD)] : []),
   ];
 }
 
 /** @returns hot questions a second that are answered beside the writes and the flood, as many as can be */
 async function most(subject: Subject): Promise<number> {
   const others = beside(subject, { writes: true, flood: true });
-  const text = await run(subject.port, subject.hot, ASKS, ['-c', '10', '-q', '200']);
+  const answered = await load(subject.port, subject.hot, 0);
   await Promise.all(others);
-  return Number(/Queries per second:\s+([\d.]+)/.exec(text)?.[1]);
+  return answered / ALL;
 }
 
 function timesOfThread({ pid, thread }: Subject) {
@@ -179,8 +196,9 @@ function report(): void {
     print(
       row(['', ...BARS.map(([share]) => `p${share * 100}`), 'ran, ms/s', 'waited, ms/s', 'load answered']),
     );
-    for (const [what, rounds] of figures)
+    for (const [what, rounds] of figures) {
       print(row([what, ...rounds[0]!.map((_, i) => median(rounds.map((r) => r[i]!)))]));
+    }
   }
   print(row(['at most', ...BARS.map(([, most]) => (most === null ? '' : most))]));
   const [ours, ...others] = subjects;
@@ -201,36 +219,31 @@ function t(ratio: number): string {
   return ratio.toFixed(2);
 }
 
-/** What stands before the command of a load generator. */
-function placed(priority: number): readonly string[] {
-  const core = values.pinned ? ['taskset', '-c', '1'] : [];
-  return values.first ? [...core, 'chrt', '-f', String(priority)] : core;
+interface Asking {
+  /** Questions a second; 0: as many as are answered. */
+  readonly rate: number;
+  readonly priority: number;
+  readonly seconds: number;
+  /** Whether the time of each answer is told. */
+  readonly tells?: boolean;
 }
 
-/** Runs `dnsperf`. @returns what it printed, by way of a file: a full pipe would have it wait for this process */
-async function run(port: number, file: string, priority: number, args: readonly string[]): Promise<string> {
-  const [command, ...all] = [
-    ...placed(priority),
-    'dnsperf',
-    '-s',
-    '127.0.0.1',
-    '-p',
-    String(port),
-    '-d',
-    file,
-    '-D',
-    '-T',
-    '1',
-    '-t',
-    '1',
-    '-l',
-    String(SECONDS),
-    ...args,
-  ];
+/** Runs `udp-load`. @returns what it printed, by way of a file: a full pipe would have it wait for this process */
+async function ask(
+  port: number,
+  file: string,
+  { rate, priority, seconds, tells = false }: Asking,
+): Promise<string> {
+  const core = values.pinned ? ['taskset', '-c', '1'] : [];
+  const first = values.first ? ['chrt', '-f', String(priority)] : [];
+  const [command, ...args] = [...core, ...first, generator, port, file, seconds, rate].map(String);
   const out = `${file}.${runs++}`;
   const fd = openSync(out, 'w');
   try {
-    await once(spawn(command!, all, { stdio: ['ignore', fd, 'ignore'] }), 'exit');
+    await once(
+      spawn(command!, tells ? [...args, 'tell'] : args, { stdio: ['ignore', fd, 'ignore'] }),
+      'exit',
+    );
     return readFileSync(out, 'utf8');
   } finally {
     closeSync(fd);
@@ -239,12 +252,16 @@ async function run(port: number, file: string, priority: number, args: readonly 
 
 /** @returns how many were answered */
 async function load(port: number, file: string, rate: number): Promise<number> {
-  const text = await run(port, file, ASKS, ['-c', '10', '-q', '1000', '-Q', String(rate)]);
-  return Number(/Queries completed:\s+(\d+)/.exec(text)?.[1]);
+  const [answered] = (await ask(port, file, { rate, priority: ASKS, seconds: ALL })).split(' ');
+  return Number(answered);
 }
 
-/** @returns milliseconds of each answer */
+/** @returns milliseconds of each answer; one that did not come in a second has 1,000 */
 async function probe(port: number, file: string): Promise<readonly number[]> {
-  const text = await run(port, file, TELLS, ['-v', '-c', '4', '-q', '1000', '-Q', String(PROBES)]);
-  return Array.from(text.matchAll(/^> NOERROR .* ([\d.]+)$/gm), ([, seconds]) => Number(seconds) * 1000);
+  const [, ...waits] = (
+    await ask(port, file, { rate: PROBES, priority: TELLS, seconds: SECONDS, tells: true })
+  )
+    .trim()
+    .split('\n');
+  return waits.map((micros) => Number(micros) / 1000);
 }

@@ -9,9 +9,13 @@ export interface ThreadTimes {
   readonly waited: number;
 }
 
-/** All threads of a process and its children. */
-export function threadsOf(pid: number): ThreadTimes[] {
-  return family(pid).flatMap((one) => readdirSync(`/proc/${one}/task`).map((id) => timesOf(one, Number(id))));
+/** The threads of a process and its children; all, or those of one name. */
+export function threadsOf(pid: number, name: string | null = null): ThreadTimes[] {
+  return family(pid).flatMap((one) =>
+    readdirSync(`/proc/${one}/task`)
+      .filter((id) => name === null || readFileSync(`/proc/${one}/task/${id}/comm`, 'utf8').trim() === name)
+      .map((id) => timesOf(one, Number(id))),
+  );
 }
 
 function timesOf(pid: number, id: number): ThreadTimes {
