@@ -20,8 +20,8 @@ export interface SimulationOptions {
 const ACTS = [0, 0, 1, 2, 4, 8];
 /** After the last fault all views are equal within this time. */
 const REST_MS = 4_000;
-/** And usage has arrived. */
-const USAGE_MS = 40_000;
+/** And usage has arrived: hourly keys whose delivery was lost come again after a minute, and an unanswered batch after eight seconds more. */
+const USAGE_MS = 80_000;
 const LOOK_MS = 250;
 /** Answers wait in workers for a second, and in memory for two looks at the spool. */
 const STARTED_MS = 1_000;

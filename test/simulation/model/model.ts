@@ -354,17 +354,15 @@ function close(state: State, id: string, from: number): Effect[] {
   return effects;
 }
 
-/** A key that is new while its namespace is being deleted may be gone at once. */
+/** A key that is written first while its namespace is being deleted may be gone at once; perhaps it was asked for before. */
 function recordRegister(state: State, key: string, from: number): Register<RecordValue | null> {
-  const isNew = !state.records.has(key);
   const register = state.record(key);
-  if (isNew) {
-    for (const { id, name, closings } of state.namespaces.values()) {
-      if (name !== namespaceOf(key)) continue;
-      for (const { write: closing, effects } of closings) {
-        if (closing.isVoid || closing.to < from) continue;
-        effects.push({ write: register.begin(null, closing.from, { ends: rowOf(state, id) }) });
-      }
+  for (const { id, name, closings } of state.namespaces.values()) {
+    if (name !== namespaceOf(key)) continue;
+    for (const { write: closing, effects } of closings) {
+      if (closing.isVoid || closing.to < from) continue;
+      if (effects.some(({ write }) => register.writes.some((each) => each === write))) continue;
+      effects.push({ write: register.begin(null, closing.from, { ends: rowOf(state, id) }) });
     }
   }
   return register;

@@ -93,6 +93,16 @@ describe('the model of reads over REST', () => {
     );
   });
 
+  it('what was written while its namespace was being deleted is gone with it, though its key was asked for before', () => {
+    const told = begun();
+    const deletion = told.send('DELETE', '/namespaces/n1');
+    told.see(null);
+    told.write('r1', 'one');
+    told.answer(deletion, 204);
+    told.do('POST', '/namespaces', { namespace: { name: 'acme' } }, 201, { id: 'n2', name: 'acme' });
+    told.read('/records', []);
+  });
+
   it('after a restore a repeat writes what the backup lacks, or is told what is stored', () => {
     const repeated = { 'idempotency-key': 'i1' };
     const record = { key: KEY, data: base64('one'), ...FIELDS };
