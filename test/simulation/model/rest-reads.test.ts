@@ -58,6 +58,29 @@ describe('the model of reads over REST', () => {
     assert.throws(() => told.see('one'), /not the envelope/);
   });
 
+  it('a read that was sent before a change shows the one before it, though another read has shown the change', () => {
+    const told = begun();
+    const record = {
+      key: KEY,
+      data: base64('one'),
+      content_type: 'text/plain',
+      ttl_seconds: 300,
+      expires_in: 17,
+    };
+    told.do('POST', '/records/bulk', { records: [record] }, 200, {
+      records: [{ id: 'r1', key: KEY }],
+      deleted: [],
+    });
+    const early = { account: 'a', credential: 'session', method: 'GET', path: '/records/r1' };
+    const pending = told.model.sent(told.step(), early);
+    told.do('PATCH', '/records/r1', { record: { expires_in: 0 } }, 200, shown('one'));
+    told.read('/records/r1', shown('one'));
+    const clock = { from: told.ms, to: told.ms };
+    for (const body of [shown('one'), shown('one', { expires_at: new Date(40_000).toISOString() })]) {
+      told.check.answered(pending, { status: 200, body, headers: {} }, clock);
+    }
+  });
+
   it('pages, keys with an allowlist and other accounts lack what they lack', () => {
     const told = begun();
     told.write('r1', 'one');

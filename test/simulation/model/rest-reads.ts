@@ -40,7 +40,9 @@ export function createRestCheck(model: Model, { ahead }: RestCheckOptions): Rest
     }
     state.keys.set(shown.id!, key);
     const writes = state.record(key).possible(from, model.now());
-    const write = writes.find(({ value }) => value !== null && isSame(value, shown));
+    const same = writes.filter(({ value }) => value !== null && isSame(value, shown));
+    // One of which all is known, before one that may be any.
+    const write = same.find(({ value }) => value!.expiresAt !== undefined) ?? same[0];
     if (write === undefined) {
       throw new ModelError(`REST shows ${key} as ${JSON.stringify(body)}: ${writes.map(textOf).join(' | ')}`);
     }
