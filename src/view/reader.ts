@@ -1,3 +1,4 @@
+import { systemFiles } from '../base/files.ts';
 import { datasetReader } from './datasets/dataset-table.ts';
 import type { FreshnessCounters } from './freshness.ts';
 import { hostedReader, type ReadTree } from './hosted/record-reader.ts';
@@ -32,7 +33,7 @@ export function openLmdbReader({ path, freshness }: LmdbReaderOptions): LmdbRead
   // Read before the view opens: the next refresh then sees a commit between the two.
   let seen = freshness?.commits() ?? 0;
   const serving = (): number => freshness?.generation() || (readState(path)?.generation ?? 0);
-  const current = openServing(path, serving);
+  const current = openPatiently(path, serving);
   return {
     ...hostedReader(current),
     datasets: datasetReader(current),
@@ -64,6 +65,23 @@ export function openLmdbReader({ path, freshness }: LmdbReaderOptions): LmdbRead
 interface Serving extends ReadTree {
   tree: Tree;
   generation: number;
+}
+
+/** The writer makes a file whole right after a commit, which a busy machine may delay. */
+const [LOOKS, LOOK_MS] = [100, 10];
+const sleeping = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+
+/** At the start of a thread, which has nothing else to do yet. */
+function openPatiently(directory: string, serving: () => number): Serving {
+  for (let look = 1; ; look++) {
+    try {
+      return openServing(directory, serving);
+    } catch (error) {
+      const isThere = systemFiles.facts(generationPath(directory, serving())) !== null;
+      if (!isThere || look === LOOKS) throw error;
+    }
+    Atomics.wait(sleeping, 0, 0, LOOK_MS);
+  }
 }
 
 function openServing(directory: string, serving: () => number): Serving {

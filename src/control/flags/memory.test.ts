@@ -22,6 +22,11 @@ function watched() {
   let heardAt = 0;
   const wrap = (real: Store): Store => ({
     ...real,
+    // A database that is away sends no notices.
+    onWork: (topic, listener) =>
+      real.onWork(topic, () => {
+        if (!isAway) listener();
+      }),
     read: {
       ...real.read,
       async execute(sql, values) {

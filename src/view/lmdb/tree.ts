@@ -89,6 +89,8 @@ const DEEPEST = 8;
 function withRoom(tree: Tree, path: string, { free = freeOctets, beforeWrite }: WriteOptions): Tree {
   let puts = 0;
   let octets = 0;
+  /** Octets that the file has for certain. */
+  let filled = 0;
 
   /** @throws DiskFullError when the commit may write more beyond the end of the file than the disk has room for */
   function checkRoom(): void {
@@ -107,6 +109,21 @@ function withRoom(tree: Tree, path: string, { free = freeOctets, beforeWrite }: 
     const holes = Math.max(0, size - held);
     const ahead = Math.max(0, size - (lastPageNumber + 1) * PAGE_SIZE);
     if (room + ahead - holes < (added + copied) * PAGE_SIZE) throw new DiskFullError(path);
+  }
+
+  /**
+   * Makes the file as long as LMDB says it is. Pages at its end that a transaction took and freed were never written, and without them the
+   * file looks as one that was cut off (`isWhole`).
+   */
+  function fillEnd(): void {
+    const end = (tree.getStats().lastPageNumber + 1) * PAGE_SIZE;
+    if (end <= filled) return;
+    try {
+      if ((systemFiles.facts(path)?.octets ?? end) < end) writeLast(path, end - 1);
+      filled = end;
+    } catch {
+      // The transaction is committed. On a full disk the next one tries again.
+    }
   }
 
   return {
@@ -129,6 +146,7 @@ function withRoom(tree: Tree, path: string, { free = freeOctets, beforeWrite }: 
         work();
         checkRoom();
       });
+      fillEnd();
     },
     resetReadTxn: () => tree.resetReadTxn(),
     readerCheck: () => tree.readerCheck(),
@@ -137,6 +155,15 @@ function withRoom(tree: Tree, path: string, { free = freeOctets, beforeWrite }: 
     getStats: () => tree.getStats(),
     close: () => tree.close(),
   };
+}
+
+function writeLast(path: string, at: number): void {
+  const file = systemFiles.open(path, 'r+');
+  try {
+    file.write(new Uint8Array(1), at);
+  } finally {
+    file.close();
+  }
 }
 
 function openTree(path: string, readOnly: boolean, options: WriteOptions = {}): Tree {
