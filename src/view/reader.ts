@@ -1,4 +1,5 @@
 import { systemFiles } from '../base/files.ts';
+import { pause, type Timers } from '../base/lifecycle/timers.ts';
 import { datasetReader } from './datasets/dataset-table.ts';
 import type { FreshnessCounters } from './freshness.ts';
 import { hostedReader, type ReadTree } from './hosted/record-reader.ts';
@@ -33,7 +34,7 @@ export function openLmdbReader({ path, freshness }: LmdbReaderOptions): LmdbRead
   // Read before the view opens: the next refresh then sees a commit between the two.
   let seen = freshness?.commits() ?? 0;
   const serving = (): number => freshness?.generation() || (readState(path)?.generation ?? 0);
-  const current = openPatiently(path, serving);
+  const current = openServing(path, serving);
   return {
     ...hostedReader(current),
     datasets: datasetReader(current),
@@ -62,26 +63,29 @@ export function openLmdbReader({ path, freshness }: LmdbReaderOptions): LmdbRead
   };
 }
 
+/** The writer makes a file whole right after a commit, which a busy machine may delay. */
+const [LOOKS, LOOK_MS] = [100, 10];
+
+/** As `openLmdbReader`, for the start of a thread: waits up to a second while the file is there and not whole. */
+export async function openLmdbReaderOnceWhole(
+  options: LmdbReaderOptions,
+  timers: Timers,
+): Promise<LmdbReader> {
+  for (let look = 1; ; look++) {
+    try {
+      return openLmdbReader(options);
+    } catch (error) {
+      const generation = options.freshness?.generation() || (readState(options.path)?.generation ?? 0);
+      const isThere = systemFiles.facts(generationPath(options.path, generation)) !== null;
+      if (!isThere || look === LOOKS) throw error;
+    }
+    await pause(timers, LOOK_MS);
+  }
+}
+
 interface Serving extends ReadTree {
   tree: Tree;
   generation: number;
-}
-
-/** The writer makes a file whole right after a commit, which a busy machine may delay. */
-const [LOOKS, LOOK_MS] = [100, 10];
-const sleeping = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-
-/** At the start of a thread, which has nothing else to do yet. */
-function openPatiently(directory: string, serving: () => number): Serving {
-  for (let look = 1; ; look++) {
-    try {
-      return openServing(directory, serving);
-    } catch (error) {
-      const isThere = systemFiles.facts(generationPath(directory, serving())) !== null;
-      if (!isThere || look === LOOKS) throw error;
-    }
-    Atomics.wait(sleeping, 0, 0, LOOK_MS);
-  }
 }
 
 function openServing(directory: string, serving: () => number): Serving {

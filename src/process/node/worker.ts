@@ -1,4 +1,5 @@
 import { collectGarbage } from '../../base/lifecycle/collect-garbage.ts';
+import { realTimers } from '../../base/lifecycle/timers.ts';
 import { addressSet } from '../../base/network/address.ts';
 import type { Transport, UdpPath, XdpChange } from '../../base/network/transport.ts';
 import type { Clock } from '../../base/time.ts';
@@ -26,7 +27,7 @@ import { makeServices } from '../../services/list.ts';
 import { openPlaces } from '../../services/places/table.ts';
 import { openWorkerProviders } from '../../services/providers/worker.ts';
 import { attachFreshness } from '../../view/freshness.ts';
-import { openLmdbReader } from '../../view/reader.ts';
+import { openLmdbReaderOnceWhole } from '../../view/reader.ts';
 import { openAnswers } from './answers.ts';
 import { type Ask, createAskAnswers } from './asks.ts';
 import { dohUrl, type EdgePorts, type LiveSettings, listenOn, type WorkerSettings } from './settings.ts';
@@ -61,7 +62,7 @@ const PORT_TRIES = 10;
 export async function startWorker(settings: WorkerSettings, host: WorkerHost): Promise<EdgeWorker> {
   const freshness = attachFreshness(settings.freshness);
   const stats = edgeStatsWriter(settings.stats, settings.worker);
-  const view = openLmdbReader({ path: settings.viewPath, freshness });
+  const view = await openLmdbReaderOnceWhole({ path: settings.viewPath, freshness }, realTimers);
   let geoip = openLoaded(settings.geoip);
   const exchanges = watchExchangeMap(settings.dataDir);
   startShares(settings.shares);

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { type Files, type OpenFile, systemFiles } from '../../base/files.ts';
-import { openLmdbReader } from '../reader.ts';
+import { realTimers } from '../../base/lifecycle/timers.ts';
+import { openLmdbReaderOnceWhole } from '../reader.ts';
 import { openLmdbWriter } from '../writer.ts';
 import { createNew, openExisting, openForReading, PAGE_SIZE, type Tree } from './tree.ts';
 
@@ -95,11 +96,13 @@ test('a thread that starts between a commit and the end of its file waits for it
     truncateSync(path, size - PAGE_SIZE);
     const mend = `setTimeout(() => require('node:fs').truncateSync(${JSON.stringify(path)}, ${size}), 50)`;
     const writing = new Worker(mend, { eval: true });
+    const ended = once(writing, 'exit');
     await once(writing, 'online');
-    await openLmdbReader({ path: dir }).close();
-    await once(writing, 'exit');
+    const reader = await openLmdbReaderOnceWhole({ path: dir }, realTimers);
+    await reader.close();
+    await ended;
     rmSync(path);
-    assert.throws(() => openLmdbReader({ path: dir }), /is not there/);
+    await assert.rejects(openLmdbReaderOnceWhole({ path: dir }, realTimers), /is not there/);
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
