@@ -30,10 +30,11 @@ const OPEN_TRIES = 5;
  * before that call, in the view that serves then.
  * @throws Error when there is no readable view in the directory
  */
-export function openLmdbReader({ path, freshness }: LmdbReaderOptions): LmdbReader {
+export function openLmdbReader(options: LmdbReaderOptions): LmdbReader {
+  const { path, freshness } = options;
   // Read before the view opens: the next refresh then sees a commit between the two.
   let seen = freshness?.commits() ?? 0;
-  const serving = (): number => freshness?.generation() || (readState(path)?.generation ?? 0);
+  const serving = (): number => servingGeneration(options);
   const current = openServing(path, serving);
   return {
     ...hostedReader(current),
@@ -63,6 +64,10 @@ export function openLmdbReader({ path, freshness }: LmdbReaderOptions): LmdbRead
   };
 }
 
+function servingGeneration({ path, freshness }: LmdbReaderOptions): number {
+  return freshness?.generation() || (readState(path)?.generation ?? 0);
+}
+
 /** The writer makes a file whole right after a commit, which a busy machine may delay. */
 const [LOOKS, LOOK_MS] = [100, 10];
 
@@ -75,8 +80,7 @@ export async function openLmdbReaderOnceWhole(
     try {
       return openLmdbReader(options);
     } catch (error) {
-      const generation = options.freshness?.generation() || (readState(options.path)?.generation ?? 0);
-      const isThere = systemFiles.facts(generationPath(options.path, generation)) !== null;
+      const isThere = systemFiles.facts(generationPath(options.path, servingGeneration(options))) !== null;
       if (!isThere || look === LOOKS) throw error;
     }
     await pause(timers, LOOK_MS);
