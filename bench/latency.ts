@@ -12,18 +12,17 @@
  * `--pinned` keeps that thread on the first core and all others on the second. Printed beside the times: how long it ran and waited in a second, and how much of the load was answered.
  * A peer takes its turns in the same rounds, with the same share of what it can answer, without writes.
  */
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { account } from '../test/support/server-process.ts';
 import { hotFile, uniqueFile } from './lib/dataset.ts';
 import { median, print, quantile, row, spread } from './lib/figures.ts';
-import { dnsperf, prime } from './lib/load.ts';
+import { compiled, dnsperf, prime } from './lib/load.ts';
 import { restLoads } from './lib/rest-loads.ts';
 import { busiestThread, deliverFirst, keepOn, runFirst, threadsOf } from './lib/threads.ts';
 import { openWorld } from './lib/world.ts';
@@ -88,9 +87,8 @@ interface Subject {
   readonly figures: Map<string, Figures[]>;
 }
 
-const dir = mkdtempSync(join(tmpdir(), 'uqrp-latency-'));
-const generator = join(dir, 'udp-load');
-execFileSync('cc', ['-O2', '-o', generator, fileURLToPath(new URL('lib/udp-load.c', import.meta.url))]);
+const home = mkdtempSync(join(tmpdir(), 'uqrp-latency-'));
+const generator = compiled('udp-load', home);
 const world = openWorld({ rounds: ROUNDS, seconds: SECONDS, against: values.against ?? null });
 const subjects: Subject[] = [];
 try {
@@ -103,7 +101,6 @@ try {
     // Each name once at a rate that can be signed: a truncated answer fills no cache.
     dnsperf(one.port, hot, ['-D', '-n', '1', '-Q', String(SIGNED)]);
     const thread = await busiestThread(one.pid, () => prime(one.port, hot, ['-D']));
-
     subjects.push({ ...one, thread, hot, write, dir, rates: [], figures: new Map() });
   };
   const ours = await world.ours();
@@ -127,7 +124,7 @@ try {
 } finally {
   putBack();
   await world.remove();
-  rmSync(dir, { recursive: true });
+  rmSync(home, { recursive: true });
 }
 report();
 
@@ -196,9 +193,8 @@ function report(): void {
     print(
       row(['', ...BARS.map(([share]) => `p${share * 100}`), 'ran, ms/s', 'waited, ms/s', 'load answered']),
     );
-    for (const [what, rounds] of figures) {
+    for (const [what, rounds] of figures)
       print(row([what, ...rounds[0]!.map((_, i) => median(rounds.map((r) => r[i]!)))]));
-    }
   }
   print(row(['at most', ...BARS.map(([, most]) => (most === null ? '' : most))]));
   const [ours, ...others] = subjects;

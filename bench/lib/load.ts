@@ -1,4 +1,6 @@
 import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 export interface Load {
   readonly answered: number;
@@ -81,4 +83,11 @@ export function h2load(port: number, body: string, streams: number, seconds: num
   const text = execFileSync('h2load', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
   const number = (pattern: RegExp): number => Number(pattern.exec(text)?.[1]);
   return { answered: number(/(\d+) succeeded/), lost: number(/(\d+) failed/), seconds };
+}
+
+/** Compiles a program of this folder. @param into a folder @returns its path */
+export function compiled(name: string, into: string): string {
+  const program = join(into, name);
+  execFileSync('cc', ['-O2', '-o', program, fileURLToPath(new URL(`${name}.c`, import.meta.url))]);
+  return program;
 }

@@ -1,10 +1,8 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { compare, type Target, waitFor } from '../lib/compare.ts';
 import { coldFile, coldName, fillCold, hotFile } from '../lib/dataset.ts';
-import { dnsperf, prime } from '../lib/load.ts';
+import { compiled, dnsperf, prime } from '../lib/load.ts';
 import { type Part, rowsOf } from '../lib/part.ts';
 import type { World } from '../lib/world.ts';
 
@@ -107,8 +105,7 @@ export const floor: Part = {
   async run(world) {
     const [ours] = await world.ours();
     const { dataDir } = ours!.server;
-    const program = join(dataDir, 'udp-echo');
-    execFileSync('cc', ['-O2', '-o', program, fileURLToPath(new URL('../lib/udp-echo.c', import.meta.url))]);
+    const program = compiled('udp-echo', dataDir);
     const echo = spawn(program, [String(ECHO_PORT), String(ANSWER_OCTETS)], { stdio: 'ignore' });
     try {
       await once(echo, 'spawn');
