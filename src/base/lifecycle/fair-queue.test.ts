@@ -210,3 +210,33 @@ test('two that want all have half each, and change by turns; equals do not displ
   assert.equal(sources.filter((source) => source === 1).length, 50);
   for (let i = 2; i < 100; i++) assert.equal(sources[i], sources[i - 2]);
 });
+
+test('a queue that was emptied, by turns or by what gave way, begins anew for the same shares and for others', () => {
+  const { queue, offer, displaced, all } = scene(2);
+  const shares = [
+    [1, 1],
+    [1, 1],
+    [2, 1],
+    [2, 3],
+    [1, 3],
+  ] as const;
+  for (const [source, name] of shares) {
+    assert.ok(offer(source, name));
+    assert.ok(queue.holds(name));
+    assert.deepEqual(
+      all().map((one) => [one.source, one.name]),
+      [[source, name]],
+    );
+    assert.deepEqual([queue.length, queue.holds(name), queue.next()], [0, false, undefined]);
+  }
+  assert.equal(offer(9, 9, 3), false);
+  assert.ok(offer(1, 3) && offer(4, 3) && !offer(1, 3));
+  assert.deepEqual(
+    all().map((one) => [one.source, one.name]),
+    [
+      [1, 3],
+      [4, 3],
+    ],
+  );
+  assert.deepEqual(displaced, []);
+});

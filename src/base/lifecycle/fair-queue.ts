@@ -28,6 +28,11 @@ export class FairQueue<T> {
   #weight = 0;
   #length = 0;
   #isTurnOfNames = false;
+  /**
+   * The last cell, when nothing waits any more: most questions find an empty queue, and a map that is emptied and filled for each makes
+   * tables that outlive the collections of young objects (a table that was replaced refers to the next one).
+   */
+  #idle: Cell<T> | null = null;
 
   /** @param capacity sum of weights @param displaced called for what gives way */
   constructor(capacity: number, displaced: (item: T) => void) {
@@ -65,6 +70,7 @@ export class FairQueue<T> {
 
   /** Call `makeRoom` first. */
   push(item: T, source: number, name: number, weight = 1): void {
+    if (this.#idle !== null) this.#wake(this.#idle, source, name);
     const [ofSource, ofName] = [this.#sources.group(source), this.#names.group(name)];
     let cell = ofSource.cells.get(name);
     if (cell === undefined) {
@@ -80,6 +86,7 @@ export class FairQueue<T> {
 
   /** Takes what has waited longest of those whose turn it is. @param may whether the share of a name may go now @returns undefined: none may */
   next(may: (name: number) => boolean = always): T | undefined {
+    if (this.#length === 0) return undefined;
     const cell = (this.#isTurnOfNames ? this.#names : this.#sources).next(may);
     if (cell === undefined) return undefined;
     this.#isTurnOfNames = !this.#isTurnOfNames;
@@ -94,13 +101,25 @@ export class FairQueue<T> {
     this.#add(cell, -weight);
     this.#length--;
     const isEmpty = cell.items.length === 0;
-    if (isTurn) {
+    if (this.#length === 0) {
+      this.#idle = cell;
+    } else if (isTurn) {
       this.#sources.after(source, name.share, isEmpty ? null : cell);
       this.#names.after(name, source.share, isEmpty ? null : cell);
     } else if (isEmpty) {
-      this.#sources.drop(source, name.share);
-      this.#names.drop(name, source.share);
+      this.#drop(cell);
     }
+  }
+
+  #drop({ source, name }: Cell<T>): void {
+    this.#sources.drop(source, name.share);
+    this.#names.drop(name, source.share);
+  }
+
+  /** The idle cell serves a newcomer of the same shares, and is forgotten before another. */
+  #wake(idle: Cell<T>, source: number, name: number): void {
+    if (idle.source.share !== source || idle.name.share !== name) this.#drop(idle);
+    this.#idle = null;
   }
 
   #add(cell: Cell<T>, weight: number): void {
@@ -111,6 +130,7 @@ export class FairQueue<T> {
   }
 
   #heaviest(): Cell<T> | undefined {
+    if (this.#length === 0) return undefined;
     const [a, b] = [this.#sources.heaviest(), this.#names.heaviest()];
     if (a === undefined || b === undefined) return undefined;
     return weightAround(a) > weightAround(b) ? a : b;

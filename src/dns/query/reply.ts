@@ -32,6 +32,8 @@ export interface ReplyBody {
   readonly once: boolean;
   /** SERVFAIL: the failure is on this side. */
   readonly isFailure: boolean;
+  /** Rrsets that were signed for this reply, without a cache. */
+  readonly freshSignatures: number;
 }
 
 declare const ZONELESS: unique symbol;
@@ -167,7 +169,7 @@ function zoneless(made: ReplyBody): ZonelessBody {
   return made as ZonelessBody;
 }
 
-function body(rcode: number, parts: Partial<Omit<ReplyBody, 'rcode'>>): ReplyBody {
+function body(rcode: number, parts: Partial<Omit<ReplyBody, 'rcode' | 'freshSignatures'>>): ReplyBody {
   return {
     rcode,
     aa: parts.aa ?? false,
@@ -178,6 +180,7 @@ function body(rcode: number, parts: Partial<Omit<ReplyBody, 'rcode'>>): ReplyBod
     until: parts.until ?? FOREVER,
     once: parts.once ?? false,
     isFailure: parts.isFailure ?? false,
+    freshSignatures: 0,
   };
 }
 
@@ -187,11 +190,7 @@ declare const FINISHED: unique symbol;
  * A body that may be sent. Only this file makes one, and `writeReply` accepts no other type. So a signed zone never
  * sends an unsigned answer to a query with DO.
  */
-export type FinishedBody = ReplyBody & {
-  readonly [FINISHED]: true;
-  /** Rrsets that were signed for this reply, without a cache. */
-  readonly freshSignatures: number;
-};
+export type FinishedBody = ReplyBody & { readonly [FINISHED]: true };
 
 /** Whether the reply gets signatures, and a negative one a proof: the zone is signed and the client set DO. */
 export function isSigned(request: DnsRequest, zone: ServedZone): boolean {
@@ -248,7 +247,11 @@ export function finishRrsig(
     const rrset = isRrset(covered) ? covered : nsecRrset(request.qname, body, covered, signer);
     const { rrsigs, renewAt, isFresh } = sign(rrset, body, signer);
     const answer = rrsetBody(zone, { owner: rrset.owner, type: RRTYPE.RRSIG, ttl: rrset.ttl, rdata: rrsigs });
-    return finished({ ...answer, until: Math.min(body.until, renewAt) }, isFresh ? 1 : 0);
+    return finished({
+      ...answer,
+      until: Math.min(body.until, renewAt),
+      freshSignatures: isFresh ? 1 : 0,
+    });
   });
 }
 
@@ -263,11 +266,10 @@ function secured(
   signer: ZoneSigner,
 ): FinishedBody {
   if (body.rcode !== RCODE.NOERROR) return finished(body);
-  let { until } = body;
-  let fresh = 0;
+  let { until, freshSignatures } = body;
   function addSigned(section: Rrset[], rrset: Rrset): void {
     const { rrsigs, renewAt, isFresh } = sign(rrset, body, signer);
-    if (isFresh) fresh++;
+    if (isFresh) freshSignatures++;
     until = Math.min(until, renewAt);
     section.push(rrset, { owner: rrset.owner, type: RRTYPE.RRSIG, ttl: rrset.ttl, rdata: rrsigs });
   }
@@ -276,7 +278,7 @@ function secured(
   const authority: Rrset[] = [];
   for (const rrset of body.authority) addSigned(authority, rrset);
   if (denied !== null) addSigned(authority, nsecRrset(qname, body, denied, signer));
-  return finished({ ...body, answer, authority, additional: NONE, until }, fresh);
+  return finished({ ...body, answer, authority, additional: NONE, until, freshSignatures });
 }
 
 /** The NSEC record at a name. Its TTL equals that of the SOA record (RFC 9077 §3). */
@@ -307,6 +309,6 @@ function isRrset(covered: Rrset | readonly number[]): covered is Rrset {
   return 'rdata' in covered;
 }
 
-function finished(body: ReplyBody, freshSignatures = 0): FinishedBody {
-  return { ...body, freshSignatures } as FinishedBody;
+function finished(body: ReplyBody): FinishedBody {
+  return body as FinishedBody;
 }

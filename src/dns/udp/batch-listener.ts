@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { getSystemErrorName } from 'node:util';
 import type { PeerAddress } from '../../base/network/address.ts';
 import { XDP_MODES } from '../../base/network/transport.ts';
+import { copyOctets } from '../../protocol/dns/octets.ts';
 import { type Listener, once, queueShare } from '../shared/listener.ts';
 import { DatagramHeaders } from '../shared/proxy-header.ts';
 import { type BelowOptions, keepAttached } from './below.ts';
@@ -47,11 +48,6 @@ export class SocketAddress {
     return this.#isIpv6 && !this.#isMapped() ? this.#ipv6 : this.#ipv4;
   }
 
-  /** A copy to keep. */
-  copy(): SocketAddress {
-    return new SocketAddress(Uint8Array.from(this.octets), this.#isIpv6);
-  }
-
   #isMapped(): boolean {
     const address = this.#ipv6;
     if ((address[MAPPED_AT - 2]! & address[MAPPED_AT - 1]!) !== 0xff) return false;
@@ -81,7 +77,8 @@ class UdpBatches {
   readonly #addon: UdpAddon;
   readonly #endpoint: UdpEndpoint;
   readonly #finisher: ReplyFinisher;
-  readonly #misses: MissQueue<SocketAddress>;
+  /** The peer of a miss is a sockaddr. */
+  readonly #misses: MissQueue<Uint8Array>;
   readonly #headers: DatagramHeaders | null;
   readonly #slots: readonly Slot[];
   readonly #requestLengths: Int32Array;
@@ -181,15 +178,16 @@ class UdpBatches {
     if (!this.#misses.makeRoom(length, source, name)) return 0;
     const query = Buffer.allocUnsafe(length);
     request.copy(query, 0, 0, length);
-    const from = peer.copy();
-    const kept = client === peer.ip || typeof client === 'string' ? from.ip : Uint8Array.from(client);
+    // Copies of so few octets are inside the heap of young objects: a view of one would move its octets to memory of their own.
+    const from = copyOctets(peer.octets, 0, peer.octets.length);
+    const kept = typeof client === 'string' ? client : copyOctets(client, 0, client.length);
     const askedAt = this.#options.clock();
     this.#misses.push({ query, peer: from, client: kept, askedAt, source, name });
     return 0;
   }
 
   /** Checks the rate again: other queries of this source may have been answered since. */
-  #answerMiss(miss: Miss<SocketAddress>): void {
+  #answerMiss(miss: Miss<Uint8Array>): void {
     const { query, peer, client, source } = miss;
     const { reply } = this.#slots[this.#ready]!;
     const screened = this.#finisher.screen(query, query.length, client, reply);
@@ -208,14 +206,14 @@ class UdpBatches {
     }
     this.#misses.wait(miss, answer, (late) => {
       const octets = this.#take(miss, late, this.#late);
-      if (octets > 0) this.#addon.send(this.#endpoint, peer.octets, this.#late, octets);
+      if (octets > 0) this.#addon.send(this.#endpoint, peer, this.#late, octets);
     });
   }
 
   /** Puts the reply into the next free slot, to leave with the others of this tick. */
-  #keep(octets: number, peer: SocketAddress): void {
+  #keep(octets: number, peer: Uint8Array): void {
     if (octets === 0) return;
-    this.#slots[this.#ready]!.peer.octets.set(peer.octets);
+    this.#slots[this.#ready]!.peer.octets.set(peer);
     this.#replyLengths[this.#ready] = octets;
     this.#ready++;
   }
@@ -226,7 +224,7 @@ class UdpBatches {
   }
 
   /** Copies a slow answer to `out` and finishes it. @returns octets to send, or 0 */
-  #take({ query, client, askedAt }: Miss<SocketAddress>, answer: Uint8Array | null, out: Buffer): number {
+  #take({ query, client, askedAt }: Miss<Uint8Array>, answer: Uint8Array | null, out: Buffer): number {
     const { observe, clock } = this.#options;
     if (answer === null) {
       observe.malformed('udp');

@@ -63,6 +63,7 @@ export function store(
     until: validity.until,
     once: false,
     isFailure: false,
+    freshSignatures: 0,
   };
   const reply = writeReply(request, finish(body, null, request, ZONE));
   // The first sight is only noted.
