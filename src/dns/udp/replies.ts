@@ -181,7 +181,7 @@ type Settings = Pick<UdpOptions, 'handler' | 'inFlight' | 'observe' | 'onFault'>
 /** From so many waiting misses on, four ticks, names have lines of their own. Below, a miss waits less than it costs to say whose it is. */
 export const CROWDED = 4 * MISSES_A_TURN;
 /** Misses of a turn in which a whole batch of hits was read. */
-export const MISSES_BESIDE_HITS = 2;
+const MISSES_BESIDE_HITS = 2;
 /** Questions that are read at once (`SLOTS` in native/udp-batch.c). */
 const BATCH = 64;
 /** What a miss takes of the queue: one place, and more if it is longer. All places together are `udpMissOctets`. */
