@@ -168,12 +168,19 @@ test('a length of zero ends the connection, after the answers before it', async 
   });
 });
 
-test('a message that is no query is ignored, a failing handler costs one answer', async () => {
+test('a message that is no query is ignored; a failing handler, or a reply of 65,536 octets, costs one answer', async () => {
   await withTcp({}, async ({ options, peer }) => {
     const { replies, send } = await peer();
-    send(Buffer.from('short'), query(1, 'mute'), query(2, 'throw'), query(3, 'reject'), query(4, 'echo'));
-    await until(() => replies.length === 1 && options.faults.length === 2);
-    assert.deepEqual(replies.map(idOf), [4]);
+    const bad = ['mute', 'throw', 'reject', 'huge'].map((label, id) => query(id, label));
+    send(Buffer.from('short'), ...bad, query(4, 'big'), query(5, 'echo'));
+    await until(() => replies.length === 2 && options.faults.length === 3);
+    assert.deepEqual(
+      replies.map((reply) => [idOf(reply), reply.length]),
+      [
+        [4, 65_535],
+        [5, query(5, 'echo').length],
+      ],
+    );
     assert.equal(options.observe.count('tcp malformed'), 2);
   });
 });

@@ -115,7 +115,7 @@ export interface FakeHandler extends PacketHandler {
 }
 
 /**
- * Labels decide: `hot...` from the cache, `hotN` and `sizeN` with a reply of N octets of the product's form, `wait...` when the gate opens, `big...` in 65,535 octets, `fail...` as
+ * Labels decide: `hot...` from the cache, `hotN` and `sizeN` with a reply of N octets of the product's form, `wait...` when the gate opens, `big...` in 65,535 octets and `huge...` in one more, `fail...` as
  * SERVFAIL, `throw...` and `reject...` against the contract, `mute...` with silence, as anything shorter than a header.
  * All else is echoed.
  */
@@ -137,6 +137,7 @@ export function fakeHandler(): FakeHandler {
       return echo(request);
     },
     big: (request) => echo(request, 0, 65_535),
+    huge: (request) => echo(request, 0, 65_536),
     fail: (request) => echo(request, 2),
     size: (request) => shared(request),
     mute: () => null,
