@@ -9,6 +9,8 @@ import { ask } from '../../src/process/dns-client.ts';
 import { RRTYPE, rcodeName } from '../../src/protocol/dns/codes.ts';
 import { nameFromText } from '../../src/protocol/dns/name.ts';
 import { txtValue } from '../../src/protocol/dns/rdata/rdata.ts';
+import { natsMissing } from '../support/feed/bus/nats-server.ts';
+import { startManyNodes } from '../support/feed/many-nodes.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
 import { fixture } from '../support/services/providers/rig.ts';
 import { eventually } from './client.ts';
@@ -40,9 +42,13 @@ describe('provided services of a whole server', () => {
     else response.writeHead(500).end();
   }
 
-  const told = async (name: string, transport: 'udp' | 'tcp' = 'udp'): Promise<Told> => {
+  const told = async (
+    name: string,
+    transport: 'udp' | 'tcp' = 'udp',
+    { ports }: Uqrp = server,
+  ): Promise<Told> => {
     const message = await ask(nameFromText(`${name}.public.v1.uqrp.net`)!, RRTYPE.TXT, {
-      server: { host: '127.0.0.1', port: server.ports.dns, ca: null },
+      server: { host: '127.0.0.1', port: ports.dns, ca: null },
       transport,
       deadlineMs: 8000,
     });
@@ -147,5 +153,28 @@ describe('provided services of a whole server', () => {
     assert.ok(paths.some((path) => path.includes(KEY)));
 
     assert.ok(!readFileSync(`${server.dataDir}/providers.json`, 'utf8').includes(KEY));
+  });
+
+  it('are asked once for all nodes, also over a restart of control', {
+    skip: natsMissing() ?? false,
+  }, async () => {
+    const world = await startManyNodes(env);
+    try {
+      /** A node may be asked before it has reached control. */
+      const answersAt = async (name: string): Promise<void> => {
+        const node = await world.start(await world.nodeEnv(name));
+        await eventually(async () => (await told('get.zurich.weather', 'tcp', node)).text.includes('tc=4.3'));
+      };
+      const control = await world.start(world.controlEnv);
+      const before = paths.length;
+      await answersAt('fra1');
+      assert.equal(paths.length, before + 1);
+      await control.stop();
+      await world.start(world.controlEnv, control.dataDir);
+      await answersAt('sin1');
+      assert.equal(paths.length, before + 1);
+    } finally {
+      await world.close();
+    }
   });
 });
