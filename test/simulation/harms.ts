@@ -148,9 +148,12 @@ export const HARMS: readonly Harm[] = [
     weight: 1,
     begin(world) {
       const { broker, controls } = world;
+      const publishing = controls.filter(
+        (control) => control.feed()?.now().control?.published != null,
+      ).length;
       // Numbers begin again, so that the same one may be right for both.
-      if (controls.filter((control) => control.feed()?.now().control?.published != null).length > 1)
-        world.mayOverlap = true;
+      if (publishing > 1) world.mayOverlap = true;
+      if (publishing > 0) world.wasLost = true;
       broker.loseStream();
       return null;
     },
@@ -185,8 +188,10 @@ export const HARMS: readonly Harm[] = [
   {
     name: 'lock: two hold it',
     weight: 3,
-    begin({ lock }) {
-      lock.steal();
+    begin(world) {
+      // The one that goes on may not know yet that the stream was lost.
+      if (world.wasLost) world.mayOverlap = true;
+      world.lock.steal();
       return null;
     },
   },

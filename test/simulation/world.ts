@@ -70,7 +70,9 @@ export interface World {
   usageLoss: UsageLoss | 'some acknowledgements';
   /** The end of the stream was torn for a publisher: it may lack what control still answers. */
   mayHaveGaps: boolean;
-  /** The stream was lost, its numbers too, while two published. */
+  /** The stream was lost, its numbers too, while one published. */
+  wasLost: boolean;
+  /** The same while two did, or before a second one did. */
   mayOverlap: boolean;
   /** @throws InvariantError for a gap or an overlap in the stream */
   checkStream(): void;
@@ -257,6 +259,7 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
     },
     usageLoss: losesAcknowledgements ? 'some acknowledgements' : null,
     mayHaveGaps: false,
+    wasLost: false,
     mayOverlap: false,
     endpoint: customers.deliver,
     codes: new Map(),

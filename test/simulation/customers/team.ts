@@ -168,12 +168,12 @@ export function createTeam(options: TeamOptions): Team {
 
   /** @throws ModelError */
   async function all(): Promise<void> {
+    // Where everything slept for a month, both sessions have ended.
+    for (const by of [owner, user]) await send(by, 'GET', '/organizations');
     const isIn = (await twice('reads')) || (await twice('is taken in'));
     if (!isIn) throw wrongly('nobody is taken in, with nothing that fails');
     for (const what of ['reads', 'switches', 'looks'])
       if (!(await twice(what))) throw wrongly(`no member ${what}, with nothing that fails`);
-    // Where everything slept for a month, the owner's session has ended.
-    await send(owner, 'GET', '/organizations');
     await founded();
     await must(owner, 'POST', '/auth/organization', { organization_id: organization });
     const namespaces = (await must(owner, 'GET', '/namespaces')) as readonly { id: string; name: string }[];
