@@ -130,7 +130,6 @@ export class FairQueue<T> {
   }
 
   #heaviest(): Cell<T> | undefined {
-    if (this.#length === 0) return undefined;
     const [a, b] = [this.#sources.heaviest(), this.#names.heaviest()];
     if (a === undefined || b === undefined) return undefined;
     return weightAround(a) > weightAround(b) ? a : b;

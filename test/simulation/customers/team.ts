@@ -174,7 +174,6 @@ export function createTeam(options: TeamOptions): Team {
     if (!isIn) throw wrongly('nobody is taken in, with nothing that fails');
     for (const what of ['reads', 'switches', 'looks'])
       if (!(await twice(what))) throw wrongly(`no member ${what}, with nothing that fails`);
-    await founded();
     await must(owner, 'POST', '/auth/organization', { organization_id: organization });
     const namespaces = (await must(owner, 'GET', '/namespaces')) as readonly { id: string; name: string }[];
     const path = `/namespaces/${namespaces.find(({ name }) => name === NAMESPACE)?.id}/query_tokens`;

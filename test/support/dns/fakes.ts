@@ -115,8 +115,9 @@ export interface FakeHandler extends PacketHandler {
 }
 
 /**
- * Labels decide: `hot...` from the cache, `hotN` and `sizeN` with a reply of N octets of the product's form, `wait...` when the gate opens, `big...` in 65,535 octets and `huge...` in one more, `fail...` as
- * SERVFAIL, `throw...` and `reject...` against the contract, `mute...` with silence, as anything shorter than a header.
+ * Labels decide: `hot...` from the cache, `hotN` and `sizeN` with a reply of N octets of the product's form, `wait...` when the gate opens,
+ * `big...` in 65,535 octets and `huge...` in one more, `fail...` as SERVFAIL, `throw...` and `reject...` against the contract, `mute...` with
+ * silence, as anything shorter than a header.
  * All else is echoed.
  */
 export function fakeHandler(): FakeHandler {
