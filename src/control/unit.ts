@@ -9,6 +9,7 @@ import { actorOf } from '../http/guard.ts';
 import { marksOf, NO_MARKS } from '../store/engine/signals.ts';
 import { countAnswers, findAnswer, forgetAnswers, storeAnswer, takeKey } from '../store/idempotency-keys.ts';
 import type { Tx } from '../store/store.ts';
+import { holdCustomer } from './accounts/membership.ts';
 import type { HasClock, HasStore, RunUnit } from './deps.ts';
 
 const ANSWER_KEPT = LIMITS.idempotencyHours * 3_600_000;
@@ -103,7 +104,7 @@ class Repeated extends Error {}
 /**
  * Runs the use case of a POST, once for each `Idempotency-Key`. Its unit of work also stores its result: a crash leaves both or none. A
  * second request waits for the result of the first. A failure leaves the key free.
- * @throws AppError 400 for an invalid key; 422 when it was used for another request, or the customer has too many keys; errors of `run`
+ * @throws AppError 400 for an invalid key; 401 when the account was deleted since the request began; 422 when it was used for another request, or the customer has too many keys; errors of `run`
  */
 export async function runOnce<T>(
   deps: UnitDeps,
@@ -136,6 +137,7 @@ export async function runOnce<T>(
   try {
     return await run((work) =>
       unit(async (tx) => {
+        await holdCustomer(tx, actor.customerId);
         const row = { id, customer_id: actor.customerId, created_at: now };
         if (!(await takeKey(tx, row, before))) throw new Repeated();
         const result = await work(tx);

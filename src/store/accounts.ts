@@ -61,14 +61,14 @@ export async function updateTier(tx: Tx, id: string, tier: Tier): Promise<void> 
 
 const ADD_RECORDS = statement<{ id: string; delta: number; most: number }, Pick<CustomersTable, 'id'>>(
   `update customers set records_count = records_count + :delta
-  where id = :id and (:delta <= 0 or records_count <= :most) returning id`,
+  where id = :id and (:delta <= 0 or (closing = 0 and records_count <= :most)) returning id`,
 );
 
 /**
  * Adds to a customer's record count and holds the customer's row until the unit ends, so that units of one customer that
  * count come one after the other.
  * @param cap the count must not pass it when records are added; a count already above it may still fall
- * @returns false, with nothing changed, when it would
+ * @returns false, with nothing changed, when it would, or when records are added for a customer that is being deleted, or is gone
  */
 export async function addToRecordsCount(tx: Tx, id: string, delta: number, cap: number): Promise<boolean> {
   const rows = await ADD_RECORDS.all(tx, { id, delta, most: cap - delta });

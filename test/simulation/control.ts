@@ -23,7 +23,7 @@ import type {
   RestAnswer,
   RestRequest,
 } from './common.ts';
-import type { Database } from './database.ts';
+import { type Database, isConnectionLost } from './database.ts';
 import { KEY_DAYS, type Parent, seededKeys } from './edge/zone-keys.ts';
 import {
   CONTROL_SECRET,
@@ -34,6 +34,7 @@ import {
   ZONE,
   zoneKeysOf,
 } from './feed-secrets.ts';
+import { InvariantError } from './invariants.ts';
 import { type Machine, whileAlive } from './process.ts';
 import type { ProcessTimers } from './scheduler.ts';
 import { startSnapshots } from './snapshots.ts';
@@ -56,6 +57,7 @@ export interface ControlOptions extends Common {
   readonly sendCode: (email: string, code: string) => void;
   /** Invitations to organizations, by mail. */
   readonly sendInvitation: (mail: { readonly to: string; readonly token: string }) => void;
+  readonly wrong: (error: unknown) => void;
 }
 
 /** A control process: the REST API over the store with all its loops, and all that it does for nodes. */
@@ -306,7 +308,7 @@ function feedParts(
 
 function workParts(
   { clock, timers, name }: ProcessPorts,
-  { counters, trace, deliver }: ControlOptions,
+  { counters, trace, deliver, wrong }: ControlOptions,
 ): Parts<ControlWorkOptions, 'store' | 'secret' | 'api'> {
   const outbound: OutboundClient = (request) =>
     new Promise((resolve) => {
@@ -347,6 +349,8 @@ function workParts(
     onRequestFailed(error) {
       counters.count('REST failed');
       trace(`${name}: ${String(error)}`);
+      if (!isConnectionLost(error))
+        wrong(new InvariantError(`REST: ${String(error)}, with a database that answers`));
     },
   };
 }

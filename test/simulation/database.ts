@@ -213,6 +213,11 @@ function lost(): Error {
   return Object.assign(new Error('Connection terminated unexpectedly'), { code: 'ECONNRESET' });
 }
 
+/** A call failed by a fault of `DatabaseFaults`, or because the database is down. */
+export function isConnectionLost(error: unknown): boolean {
+  return (error as { readonly code?: string }).code === 'ECONNRESET';
+}
+
 class Again extends Error {}
 
 /** The store of one process, which is away, slow, or loses its connection when the simulation says so. */

@@ -14,7 +14,7 @@ export interface Witness {
   look(state: MemoryState, now: number): void;
 }
 
-/** The view as values by thing; as `History` has them. Without tokens that have ended by then: a view keeps them, tables do not. */
+/** The view as values by thing; as `History` has them. Without tokens that have ended by then: views keep them, and tables give them for a day. */
 function contentsOf(
   { namespaces, tokens, records, maxTtls, datasets }: MemoryState,
   now = 0,
@@ -78,7 +78,7 @@ export function createWitness(name: string, truth: Truth): Witness {
   };
 }
 
-/** Tables do not give a token that has ended, and the log has no row about its end: a view built from them lacks it. */
+/** Tables do not give a token that ended a day ago, and the log has no row about its end: a view built from them lacks it. */
 function isEndedToken(id: string, value: string | null, now: number): boolean {
   return id.startsWith('token ') && value !== null && Number(value.replace('until ', '')) <= now;
 }

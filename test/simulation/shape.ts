@@ -17,6 +17,8 @@ export interface Shape {
   readonly hasDatasets: boolean;
   /** There is an organization of two users. */
   readonly hasTeam: boolean;
+  /** Customers delete their accounts. */
+  readonly mayLeave: boolean;
   /** Messages of the feed have keys and signatures. */
   readonly isWhole: boolean;
   /** Acknowledgements of usage are lost; at the end of the storm all of them, or all batches, until nodes have started again. */
@@ -33,6 +35,7 @@ const ENDING = { every: 5, at: 2 } as const;
 const UNACKNOWLEDGED = { every: 7, at: 3 } as const;
 const PUBLISHING = { every: 9, at: 3 } as const;
 const TEAM = { every: 29, at: 5 } as const;
+const LEAVING = { every: 11, at: 6 } as const;
 const SIGNED = 2;
 const WHOLE = 25;
 
@@ -59,6 +62,7 @@ export function shapeOf(seed: number): Shape {
     rollsKeys,
     hasDatasets: seed % PUBLISHING.every === PUBLISHING.at,
     hasTeam: seed % TEAM.every === TEAM.at,
+    mayLeave: seed % LEAVING.every === LEAVING.at,
     isWhole: seed % WHOLE === 0,
     // A seed that rolls keys takes too long to be made short.
     losesAcknowledgements: !rollsKeys && seed % UNACKNOWLEDGED.every === UNACKNOWLEDGED.at,

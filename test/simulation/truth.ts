@@ -28,6 +28,10 @@ export interface Truth {
   versions(): Promise<readonly ServedVersion[]>;
   /** Namespaces and customers whose number of records is not what they have. */
   miscounted(): Promise<readonly string[]>;
+  /** Accounts and namespaces whose deletion has not ended. */
+  closing(): Promise<number>;
+  /** Tables with rows of accounts or namespaces that are gone. */
+  orphaned(): Promise<readonly string[]>;
 }
 
 /** While a namespace is being deleted its records go in several units. */
@@ -44,6 +48,14 @@ const USED = `select users.email, namespaces.name, sum(usage_hours.answers) as a
     join users on users.id = namespaces.customer_id group by 1, 2
   union all select users.email, null, sum(answers) from usage_deleted_hours
     join users on users.id = usage_deleted_hours.customer_id group by 1`;
+
+const CLOSING = `select (select count(*) from customers where closing = 1)
+    + (select count(*) from namespaces where closing <> 0) as count`;
+
+/** Rows that no reference of the database ties to what they are of. */
+const ORPHANED = `select 'audit_log' as name from audit_log where customer_id not in (select id from customers)
+  union select 'histories' from histories where customer_id not in (select id from customers)
+  union select 'usage_hours' from usage_hours where namespace_id not in (select id from namespaces)`;
 
 const SERVED = `select version, json_extract(manifest, '$.sha256') as sha256 from dataset_versions
   where state = 'served'`;
@@ -94,6 +106,14 @@ export function createTruth(database: Database): Truth {
     },
     async miscounted() {
       const { rows } = await database.truth.read.execute<{ name: string }>(MISCOUNTED, []);
+      return rows.map(({ name }) => name);
+    },
+    async closing() {
+      const { rows } = await database.truth.read.execute<{ count: number }>(CLOSING, []);
+      return rows[0]!.count;
+    },
+    async orphaned() {
+      const { rows } = await database.truth.read.execute<{ name: string }>(ORPHANED, []);
       return rows.map(({ name }) => name);
     },
     async versions() {

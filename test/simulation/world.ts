@@ -163,6 +163,7 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
       sendCode: (email, code) => void world.codes.set(email, code),
       sendInvitation: ({ to, token }) => void invitations.set(to, token),
       way: () => ways.next(),
+      wrong,
     }),
   );
   const truth = createTruth(database);
@@ -197,6 +198,7 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
     trace: say,
     given: () => usage.given,
     onNamespaceDeleted: () => usage.excuse(),
+    mayLeave: shape.mayLeave,
     datasetVersions: () => publishing?.versions ?? null,
     datasets,
     teamRandom: shape.hasTeam ? randomOf(streams.team) : null,

@@ -17,6 +17,8 @@ import { createApiKey } from '../keys/rules.ts';
 import { deleteClosed } from '../namespaces/deletion.ts';
 import { createNamespace, setSuspended } from '../namespaces/rules.ts';
 import { createOrganization } from '../organizations/rules.ts';
+import { writeBulk } from '../records/bulk.ts';
+import { createRecord } from '../records/rules.ts';
 import { cleanUp } from '../webhooks/loops.ts';
 import { deleteAccount, listUsers } from './rules.ts';
 
@@ -129,9 +131,40 @@ apiScenarios('account deletion', {
     await assert.rejects(createApiKey(world.deps, actor, { name: 'late' }), gone);
     await assert.rejects(createNamespace(world.deps, actor, { name: `${name}-late` }), gone);
     await assert.rejects(createOrganization(world.deps, actor, { name: 'late' }), gone);
+    // Before its namespace is closed, and when customer and namespace are gone (seed 226).
+    const record = { key: `late.${name}.v1`, data: '' };
+    const bulk = { records: [record] };
+    await assert.rejects(createRecord(world.deps, actor, record), gone);
+    await assert.rejects(writeBulk(world.deps, actor, bulk), gone);
     await deleteClosed({ store, clock: world.now, signal });
     await assert.rejects(createApiKey(world.deps, actor, { name: 'late' }), gone);
+    await assert.rejects(createRecord(world.deps, actor, record), gone);
+    await assert.rejects(writeBulk(world.deps, actor, bulk), gone);
     assert.deepEqual(await traces(store, [customer.id, name]), []);
+    await world.close();
+  },
+
+  'a request with an idempotency key that began before the account was gone is refused (seed 2041)': async (
+    store,
+  ) => {
+    const world = await openWorld(store);
+    const customer = await world.customer();
+    const delay = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    world.network.checkUrl = async () => {
+      asked.resolve();
+      await delay.promise;
+      return null;
+    };
+    const headers = { 'idempotency-key': 'late' };
+    const late = customer.send('POST', '/webhooks', { webhook: WEBHOOK }, headers);
+    await asked.promise;
+    assert.equal((await customer.send('DELETE', '/me', { email: customer.email })).status, 204);
+    await deleteClosed({ store, clock: world.now, signal });
+    assert.deepEqual(await traces(store, [customer.id]), []);
+    delay.resolve();
+    assertFailure(await late, 401, 'authentication_error');
+    assert.deepEqual(world.errors, []);
     await world.close();
   },
 

@@ -2,7 +2,6 @@
 import { invalid, malformed, namespaceSuspended } from '../../base/errors.ts';
 import { type Actor, requireReach } from '../../http/actor.ts';
 import { Faults, type JsonObject } from '../../protocol/input/fields.ts';
-import { addToRecordsCount, lockCustomer } from '../../store/accounts.ts';
 import { appendChanges, type NewChange } from '../../store/log/change-log.ts';
 import { addToNamespaceCount, findNamespacesByName, type NamespaceRow } from '../../store/namespaces.ts';
 import {
@@ -14,6 +13,7 @@ import {
   upsertRecords,
 } from '../../store/records.ts';
 import type { Tx } from '../../store/store.ts';
+import { holdCustomer } from '../accounts/membership.ts';
 import { audit, audited } from '../audit/actions.ts';
 import type { HasClock, HasIds, HasUnit, HasZoneLength } from '../deps.ts';
 import {
@@ -24,12 +24,12 @@ import {
   nextRevisions,
 } from '../history/keep.ts';
 import { type Bulk, type BulkResult, parseBulk } from './bulk-shapes.ts';
-import { newRow, recordCap, recordQuotaExceeded } from './rules.ts';
+import { addRecords, newRow } from './rules.ts';
 import { deletedChange, upsertedChange } from './shapes.ts';
 
 /**
  * Writes a batch completely or not at all: records are stored or replaced by key, keys under `delete` are deleted.
- * @throws AppError 422 for faults, unknown namespaces or a full account; 403 outside the allowlist or while suspended; 412 for a condition
+ * @throws AppError 422 for faults, unknown namespaces or a full account; 401 for one that was deleted meanwhile; 403 outside the allowlist or while suspended; 412 for a condition
  */
 export async function writeBulk(
   deps: HasUnit & HasClock & HasIds & HasZoneLength & HasHistoryKeys,
@@ -39,7 +39,7 @@ export async function writeBulk(
   const now = deps.clock();
   const bulk = parseBulk(body, { now, zoneLength: deps.zoneLength });
   return deps.unit(async (tx) => {
-    await lockCustomer(tx, actor.customerId);
+    await holdCustomer(tx, actor.customerId);
     const namespaces = await resolveNamespaces(tx, actor, bulk);
     const keys = [...bulk.records, ...bulk.delete].map((item) => item.key);
     const known = await holdKnownRecords(tx, keys);
@@ -241,9 +241,7 @@ async function count(tx: Tx, actor: Actor, plan: WritePlan, gone: ReadonlySet<st
   for (const name of plan.added) add(name, 1);
   for (const { id, namespace } of [...plan.expired, ...plan.deleted]) if (gone.has(id)) add(namespace, -1);
   const total = [...deltas.values()].reduce((sum, delta) => sum + delta, 0);
-  if (total !== 0 && !(await addToRecordsCount(tx, actor.customerId, total, recordCap(actor)))) {
-    throw recordQuotaExceeded();
-  }
+  if (total !== 0) await addRecords(tx, actor, total);
   for (const [name, delta] of [...deltas].sort(([a], [b]) => (a < b ? -1 : 1))) {
     if (delta !== 0) await addToNamespaceCount(tx, name, actor.customerId, delta);
   }

@@ -18,6 +18,7 @@ import {
 } from '../../store/records.ts';
 import type { Tx } from '../../store/store.ts';
 import { eraseVersionsOf } from '../../store/versions.ts';
+import { holdCustomer } from '../accounts/membership.ts';
 import { audit, audited } from '../audit/actions.ts';
 import type { HasClock, HasIds, HasStore, HasUnit, HasZoneLength } from '../deps.ts';
 import {
@@ -85,7 +86,7 @@ export async function storeNew(
   { onlyIfNew = false }: CreateOptions = {},
 ): Promise<{ readonly row: RecordsTable; readonly seq: number }> {
   const owner = actor.customerId;
-  if (!(await addToRecordsCount(tx, owner, 1, recordCap(actor)))) throw recordQuotaExceeded();
+  await addRecords(tx, actor, 1);
   const namespace = await addToNamespaceCount(tx, record.namespace, owner, 1);
   if (namespace === null) throw invalid('key has a namespace that does not exist');
   requireReach(actor, record.namespace);
@@ -239,10 +240,10 @@ export function newRow(
   return { id, namespace_id: namespaceId, ...columns, created_at: now, updated_at: now, revision };
 }
 
-export function recordCap(actor: Actor): number {
-  return TIERS[actor.tier].records;
-}
-
-export function recordQuotaExceeded(): AppError {
-  return new AppError('quota_exceeded', 'Record limit of the account reached');
+/** Counts what a unit adds or deletes. @throws AppError 422 when the account is full; 401 when it was deleted since the request began */
+export async function addRecords(tx: Tx, actor: Actor, delta: number): Promise<void> {
+  const { customerId, tier } = actor;
+  if (await addToRecordsCount(tx, customerId, delta, TIERS[tier].records)) return;
+  await holdCustomer(tx, customerId);
+  throw new AppError('quota_exceeded', 'Record limit of the account reached');
 }

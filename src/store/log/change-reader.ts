@@ -135,16 +135,22 @@ async function namespaces(read: Db, after: string): Promise<Item[]> {
   }));
 }
 
+/**
+ * Tokens are in a snapshot for a day after their end. A node refuses an ended token by its own clock: were they left out at their end, a control
+ * process whose clock is ahead would leave out tokens that nodes must still honour.
+ */
+const ENDED_MS = 86_400_000;
+
 const TOKENS = statement<
-  { after: string; now: number },
+  { after: string; ended: number },
   Pick<QueryTokenRow, 'id' | 'digest' | 'expires_at'> & { name: string }
 >(
   `select t.id, t.digest, t.expires_at, n.name from query_tokens as t join namespaces as n on n.id = t.namespace_id
-  where t.id > :after and t.revoked_at is null and t.expires_at > :now order by t.id limit ${PAGE}`,
+  where t.id > :after and t.revoked_at is null and t.expires_at > :ended order by t.id limit ${PAGE}`,
 );
 
 async function tokens(read: Db, after: string, now: number): Promise<Item[]> {
-  const rows = await TOKENS.all(read, { after, now });
+  const rows = await TOKENS.all(read, { after, ended: now - ENDED_MS });
   return rows.map((row) => ({
     id: row.id,
     body: { type: 'token.minted', namespace: row.name, digest: row.digest, expiresAt: row.expires_at },

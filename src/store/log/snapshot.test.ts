@@ -19,40 +19,43 @@ onEachEngine((create) => {
       assert.deepEqual(await all(store), []);
     });
 
-    scenario('namespaces, then live tokens, then records', async (_, open) => {
-      const store = await open(() => 500);
-      const home = await settle(store);
-      await mint(store, home.namespaceId, { digest: 'live', expires_at: 501 });
-      await mint(store, home.namespaceId, { digest: 'over', expires_at: 500 });
-      await mint(store, home.namespaceId, { digest: 'gone', expires_at: 900, revoked_at: 100 });
-      await store.write((tx) => putRecord(tx, home, 'a', { expires_at: 700 }));
-      const { namespaceId: id, namespace } = home;
-      assert.deepEqual(await all(store), [
-        {
-          type: 'namespace.upserted',
-          namespace,
-          id,
-          publicRead: true,
-          suspended: false,
-          maxTtl: 60,
-          recordsCount: 1,
-          createdAt: 1,
-          updatedAt: 2,
-        },
-        { type: 'token.minted', namespace, digest: 'live', expiresAt: 501 },
-        {
-          type: 'record.upserted',
-          key: 'a.doc.acme.v1',
-          namespace,
-          resource: 'doc',
-          version: 'v1',
-          data: Buffer.from('payload of a').toString('base64'),
-          contentType: 'text/plain',
-          ttlSeconds: 300,
-          expiresAt: 700,
-        },
-      ]);
-    });
+    scenario(
+      'namespaces, then tokens until a day after their end (seed 545235227), then records',
+      async (_, open) => {
+        const store = await open(() => 86_400_500);
+        const home = await settle(store);
+        await mint(store, home.namespaceId, { digest: 'kept', expires_at: 501 });
+        await mint(store, home.namespaceId, { digest: 'over', expires_at: 500 });
+        await mint(store, home.namespaceId, { digest: 'gone', expires_at: 90_000_000, revoked_at: 100 });
+        await store.write((tx) => putRecord(tx, home, 'a', { expires_at: 700 }));
+        const { namespaceId: id, namespace } = home;
+        assert.deepEqual(await all(store), [
+          {
+            type: 'namespace.upserted',
+            namespace,
+            id,
+            publicRead: true,
+            suspended: false,
+            maxTtl: 60,
+            recordsCount: 1,
+            createdAt: 1,
+            updatedAt: 2,
+          },
+          { type: 'token.minted', namespace, digest: 'kept', expiresAt: 501 },
+          {
+            type: 'record.upserted',
+            key: 'a.doc.acme.v1',
+            namespace,
+            resource: 'doc',
+            version: 'v1',
+            data: Buffer.from('payload of a').toString('base64'),
+            contentType: 'text/plain',
+            ttlSeconds: 300,
+            expiresAt: 700,
+          },
+        ]);
+      },
+    );
 
     scenario('pages hold every record once while writes go on, with the log for the rest', async (store) => {
       const home = await settle(store);

@@ -7,6 +7,10 @@ export interface Customer {
   readonly account: string;
   /** Of a session; null: the account could not be made yet. */
   token: string | null;
+  /** Sessions that are being made. */
+  signingIn: number;
+  /** He deletes the account, or has. */
+  isLeaving: boolean;
   /** Tokens of API keys, by id. */
   readonly keys: Map<string, { readonly token: string; readonly namespaces: readonly string[] }>;
   /** Ids by name. */
@@ -51,6 +55,8 @@ export function newCustomer(account: string): Customer {
   return {
     account,
     token: null,
+    signingIn: 0,
+    isLeaving: false,
     keys: new Map(),
     namespaces: new Map(),
     records: new Map(),
@@ -60,6 +66,14 @@ export function newCustomer(account: string): Customer {
     repeatable: [],
   };
 }
+
+/** Somebody new in the place of one who has left. */
+export function successorOf({ account }: Customer): Customer {
+  const [first, number = '1'] = account.split('-');
+  return newCustomer(`${first}-${Number(number) + 1}`);
+}
+
+export const mailOf = ({ account }: Customer): string => `${account}@example.com`;
 
 /** Of records: `NAME` is the namespace. */
 export const KEYS: readonly string[] = [

@@ -13,17 +13,23 @@ import {
   fieldsOf,
   ifMatch,
   learnRecord,
+  mailOf,
   NAMES,
   newCustomer,
   patchOf,
   pickFrom,
   type Sending,
+  successorOf,
 } from './customer.ts';
+import { createFollowing } from './following.ts';
+import { createLeaving } from './leaving.ts';
 import { createOperating } from './operating.ts';
 
 /** What customers and the operator do, by the seed: each seed and each customer has some of it. */
 export interface Customers {
   readonly all: readonly Customer[];
+  /** Those who have deleted their accounts, as far as anybody knows. */
+  readonly left: readonly Customer[];
   /** Accounts are made. */
   readonly begin: () => Promise<void>;
   /** One customer does one thing. It goes on by itself, beside others. */
@@ -49,22 +55,32 @@ export interface CustomersOptions {
   readonly operator: Operator;
   readonly payloads: Payloads;
   readonly changes: ChangesCheck;
+  /** Some delete their accounts, and come back with another. */
+  readonly mayLeave: boolean;
   /** An action threw: a check found something. */
   readonly onError: (error: unknown) => void;
   /** A URL of an endpoint that no other webhook has. */
   readonly newUrl: () => string;
 }
 
-const mailOf = ({ account }: Customer): string => `${account}@example.com`;
+/** In the seeds in which customers leave: about one does in a small seed. */
+const LEAVES = 16;
 
 type Action = (customer: Customer) => Promise<void>;
 
 export function createCustomers(options: CustomersOptions): Customers {
   const { random, clients, operator, payloads, changes } = options;
   const all = Array.from({ length: options.count }, (_, i) => newCustomer(`c${i + 1}`));
+  const left: Customer[] = [];
   let underWay = 0;
   let names = 0;
-  const operating = createOperating(clients, random, (customer) => actions.create![1](customer));
+  const write: Action = (customer) => actions.create![1](customer);
+  const operating = createOperating(clients, random, write);
+  const following = createFollowing(clients, random, changes);
+  const leaving = createLeaving(clients, random, write, (customer) => {
+    left.push(customer);
+    all[all.indexOf(customer)] = successorOf(customer);
+  });
 
   /** @returns the answer to a success, else null */
   async function send(
@@ -284,7 +300,7 @@ export function createCustomers(options: CustomersOptions): Customers {
       },
     ],
     list: [3, (customer) => readListings(customer)],
-    follow: [5, (customer) => follow(customer)],
+    follow: [5, (customer) => following.one(customer)],
     usage: [
       1,
       async (customer) => {
@@ -293,6 +309,7 @@ export function createCustomers(options: CustomersOptions): Customers {
     ],
     operate: [2, (customer) => operating.one(customer)],
     suspendAll: [1, (customer) => operating.all(customer)],
+    leave: [LEAVES, leaving],
   };
 
   async function readListings(customer: Customer): Promise<void> {
@@ -304,48 +321,23 @@ export function createCustomers(options: CustomersOptions): Customers {
     for (const { id, name } of answer.body) customer.namespaces.set(name, id);
   }
 
-  /** One page of one reader; a customer has two at most. */
-  async function follow(customer: Customer): Promise<void> {
-    const { account, readers } = customer;
-    const follower = random.chance(0.7) || readers.length === 2 ? pickFrom(random, readers) : null;
-    if (follower === null) {
-      const request = { account, credential: 'session', method: 'GET', path: '/changes' };
-      const { pending, answer } = await clients.ask(request, customer.token);
-      if (answer?.status !== 200) return;
-      readers.push({ reader: changes.begin(account, pending.from), cursor: answer.body.next });
-      return;
-    }
-    await nextPage(customer, follower);
-  }
-
-  async function nextPage(customer: Customer, follower: Customer['readers'][number]): Promise<boolean> {
-    const { account, token, readers } = customer;
-    const { cursor } = follower;
-    const limit = random.pick([1, 3, 100]);
-    const path = `/changes?since=${cursor}&limit=${limit}`;
-    const { pending, answer } = await clients.ask(
-      { account, credential: 'session', method: 'GET', path },
-      token,
-    );
-    // Another request of this reader was faster, and its page is this one.
-    if (answer === null || cursor !== follower.cursor) return false;
-    if (answer.status === 410) readers.splice(readers.indexOf(follower), 1);
-    if (answer.status !== 200) return false;
-    const page = answer.body as { changes: []; next: string; has_more: boolean };
-    follower.cursor = page.next;
-    changes.page(follower.reader, page.changes, pending.from, !page.has_more);
-    return page.has_more;
-  }
-
   /** Each seed leaves some actions out, so that others come more often. */
   const drawn = Object.entries(actions)
-    .filter(([name]) => ALWAYS.includes(name) || random.chance(0.75))
+    .filter(([name]) => (name === 'leave' ? options.mayLeave : ALWAYS.includes(name) || random.chance(0.75)))
     .map(([, [weight, run]]) => ({ weight, run }));
+
+  async function signedIn(customer: Customer): Promise<string | null> {
+    if (customer.token !== null || customer.isLeaving) return customer.token;
+    customer.signingIn++;
+    customer.token = await operator.user(mailOf(customer), 'team');
+    customer.signingIn--;
+    return customer.token;
+  }
 
   async function run(action: Action, customer: Customer): Promise<void> {
     underWay++;
     try {
-      customer.token ??= await operator.user(mailOf(customer), 'team');
+      await signedIn(customer);
       if (customer.token !== null) await action(customer);
     } catch (error) {
       options.onError(error);
@@ -356,6 +348,7 @@ export function createCustomers(options: CustomersOptions): Customers {
 
   return {
     all,
+    left,
     get underWay() {
       return underWay;
     },
@@ -390,7 +383,7 @@ export function createCustomers(options: CustomersOptions): Customers {
         await run(readListings, customer);
         for (const follower of customer.readers) {
           await run(async () => {
-            while (await nextPage(customer, follower));
+            while (await following.nextPage(customer, follower));
           }, customer);
         }
       }

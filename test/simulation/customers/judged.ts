@@ -1,5 +1,6 @@
 import { createUser, issueToken } from '../../../src/control/accounts/rules.ts';
-import { listAllNamespaces, setPublicRead, setSuspended } from '../../../src/control/namespaces/rules.ts';
+import { setPublicRead, setSuspended } from '../../../src/control/namespaces/rules.ts';
+import type { Store } from '../../../src/store/store.ts';
 import type { ArrivedDelivery, EndpointAnswer, RestRequest } from '../common.ts';
 import type { SimulatedControl } from '../control.ts';
 import type { Counters } from '../counters.ts';
@@ -48,6 +49,10 @@ export interface JudgedCustomers
   restored(backupAt: number): void;
   /** Every node has everything since this time. */
   level(at: number | null): void;
+  /** Somebody has deleted an account, or has tried to. */
+  hasLeft(): boolean;
+  /** Accounts that were deleted are gone, with all that they had. */
+  settled(): void;
   /** An event that has not arrived where it must; null: there is none. */
   missingDelivery(): string | null;
   readonly erasure: ErasureCheck;
@@ -68,6 +73,8 @@ interface JudgedOptions {
   readonly given: () => ReadonlyMap<string, number>;
   /** Its usage goes with it. */
   readonly onNamespaceDeleted: () => void;
+  /** Customers delete their accounts. */
+  readonly mayLeave: boolean;
   /** Versions that the operator has tried to publish; null: no operator does. */
   readonly datasetVersions: () => number | null;
   readonly datasets: DatasetsCheck;
@@ -83,7 +90,8 @@ const CLAIM_MS = 18_000;
 /** After a fault: leases, requests that still run in a process that was paused. */
 const CALM_MS = 120_000;
 const GRACE_MS = 1_000;
-const ERASED_MS = 15_000;
+/** What was deleted is in no file after so many milliseconds. */
+export const ERASED_MS = 15_000;
 
 export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
   const { scheduler, controls, random, counters, trace, wrong } = options;
@@ -112,7 +120,7 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
       const before = clock.wall();
       const authorization = token === null ? {} : { authorization: `Bearer ${token}` };
       const request = { path: `/api/v1${path}`, headers: { ...headers, ...authorization }, body };
-      if (method === 'DELETE' && path.startsWith('/namespaces/')) options.onNamespaceDeleted();
+      if (method === 'DELETE' && /^\/(me$|namespaces\/)/.test(path)) options.onNamespaceDeleted();
       const answer = await control.request({ method: method as RestRequest['method'], ...request });
       ahead();
       if (answer === null) return { answer: null, mayStill: control.isRunning() };
@@ -133,9 +141,15 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
     async namespace(id, name, setting, on) {
       const set = setting === 'suspend' ? setSuspended : setPublicRead;
       const done = await random.pick(controls).operate(async (deps) => {
-        // Commands take a name, which may be that of another namespace since: of somebody else, after a backup was put back.
-        const found = (await listAllNamespaces(deps)).find((each) => each.name === name);
-        return found?.id === id && (await set(deps, name, on)) !== null;
+        // Commands take a name, which may be that of another namespace since: of somebody else, who took it when it was free.
+        const write: Store['write'] = (work) =>
+          deps.store.write(async (tx) => {
+            const made = await work(tx);
+            if ((made as { readonly id?: string }).id !== id) throw new Error('another namespace');
+            return made;
+          });
+        await set({ ...deps, store: { ...deps.store, write } }, name, on);
+        return true;
       });
       return done === true;
     },
@@ -179,6 +193,7 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
     operator,
     payloads: createPayloads(),
     changes,
+    mayLeave: options.mayLeave,
     onError: wrong,
     newUrl: () => `https://${random.pick(ENDPOINTS)}.example.com/${++urls}`,
   });
@@ -214,7 +229,7 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
       namespaces: NAMES,
       keysOf: (name) => KEYS.map((key) => key.replace('NAME', name)),
       tokensOf: (name) =>
-        customers.all.flatMap(({ tokens }) =>
+        [...customers.all, ...customers.left].flatMap(({ tokens }) =>
           tokens.filter((token) => token.name === name).map(({ token }) => token),
         ),
     },
@@ -269,6 +284,8 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
     level(at) {
       levelAt = at;
     },
+    hasLeft: () => customers.left.length > 0,
+    settled: () => model.settled(now()),
     missingDelivery: webhooks.missing,
     erasure: createErasureCheck(model, { boundMs: ERASED_MS, isOwed: webhooks.isOwed }),
   };

@@ -6,13 +6,13 @@ import { type Answers, checkShown } from '../model/usage.ts';
 import type { SimulatedNode } from '../node.ts';
 import type { Scheduler } from '../scheduler.ts';
 import type { Truth } from '../truth.ts';
-import type { JudgedCustomers } from './judged.ts';
+import { ERASED_MS as BOUND_MS, type JudgedCustomers } from './judged.ts';
 
 interface Rested {
   readonly scheduler: Scheduler;
   readonly customers: JudgedCustomers;
   readonly database: Database;
-  readonly truth: Pick<Truth, 'used' | 'versions'>;
+  readonly truth: Pick<Truth, 'used' | 'versions' | 'closing' | 'orphaned'>;
   readonly publishing: Publishing | null;
   readonly datasets: DatasetsCheck;
   readonly nodes: readonly SimulatedNode[];
@@ -28,6 +28,9 @@ const ASKED_TIMES = 6;
 const DELIVERED_MS = 120_000;
 /** Documented are ten seconds (docs/api/records.md), from the end of the last delivery. */
 const ERASED_MS = 12_000;
+
+/** Other processes look for what was left unfinished every five seconds. */
+const DELETED_MS = 30_000;
 
 const NONE: Answers = { byName: new Map(), total: 0 };
 
@@ -51,6 +54,7 @@ export async function satisfied({
   await until(
     () => customers.underWay() === 0 && publishing?.isRunning() !== true && team?.isActing() !== true,
   );
+  if (customers.hasLeft()) await accountsAreGone();
   // Where a command was killed, the next one goes on, and must succeed.
   publishing?.finish();
   let isRead = false;
@@ -79,10 +83,23 @@ export async function satisfied({
     const text = customers.missingDelivery();
     if (text !== null) throw new InvariantError(text);
   });
+  if (customers.hasLeft()) await scheduler.advance(BOUND_MS);
   await within(ERASED_MS, () => {
     for (const file of database.files()) customers.erasure.look('the database', file);
   });
   await look();
+
+  async function accountsAreGone(): Promise<void> {
+    for (const began = scheduler.now(); (await truth.closing()) > 0; ) {
+      if (scheduler.now() - began > DELETED_MS)
+        throw new InvariantError('the deletion of an account or a namespace does not end');
+      await scheduler.advance(STEP_MS);
+    }
+    const orphaned = await truth.orphaned();
+    if (orphaned.length > 0)
+      throw new InvariantError(`rows of what was deleted are left: ${orphaned.join(', ')}`);
+    customers.settled();
+  }
 
   async function usageIsShown(): Promise<void> {
     const before = await truth.used();

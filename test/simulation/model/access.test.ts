@@ -51,4 +51,16 @@ describe('the model of API keys', () => {
     told.by('key k1', 'GET', '/records', undefined, 401);
     assert.throws(() => told.by('key k1', 'GET', '/records', undefined, 200, []), /was revoked/);
   });
+
+  it('an account that is deleted does nothing more, by session or key', () => {
+    const told = (new Keyed().begin() as Keyed).key([], []);
+    told.by('session', 'DELETE', '/me', { email: 'a@example.com' }, 204);
+    for (const credential of ['session', 'key k1']) {
+      told.by(credential, 'GET', '/records', undefined, 401);
+      assert.throws(
+        () => told.by(credential, 'GET', '/records', undefined, 200, []),
+        /the account was deleted/,
+      );
+    }
+  });
 });

@@ -13,25 +13,31 @@ interface ApiKey {
 }
 
 export interface AccessCheck extends RestCheck {
-  /** A backup was put back: keys that were revoked since are back too. */
+  /** A backup was put back: keys that were revoked since are back too, and accounts that were deleted. */
   restored(): void;
 }
 
 /**
- * No API key does what it may not: nothing after its revocation, no writes without `write`, nothing outside of its namespaces. That holds for
+ * No API key does what it may not: nothing after its revocation, or after the end of its account, no writes without `write`, nothing outside of its namespaces. That holds for
  * repeats under an idempotency key too.
  */
 export function createAccessCheck(model: Model): AccessCheck {
   const { state } = model;
   const keys = new Map<string, ApiKey>();
+  /** The event by which its end was answered, by account. */
+  const left = new Map<string, number>();
 
   return {
     restored() {
+      left.clear();
       for (const key of keys.values()) key.revokedBy = null;
     },
     answered(pending, { status, body }) {
       if (status < 200 || status >= 300) return;
-      const { method, path, credential } = pending.request;
+      const { method, path, credential, account } = pending.request;
+      if ((left.get(account) ?? Number.POSITIVE_INFINITY) < pending.from)
+        throw new ModelError(`${account}: ${method} ${path} is answered ${status}: the account was deleted`);
+      if (method === 'DELETE' && path === '/me') left.set(account, model.now());
       if (method === 'POST' && path === '/api_keys') {
         const { operations, namespaces } = body.scopes;
         keys.set(body.id, { operations, namespaces, revokedBy: null });

@@ -1,4 +1,5 @@
-import { type Model, type Pending, recordOf } from './model.ts';
+import { recordOf } from './effects.ts';
+import type { Model, Pending } from './model.ts';
 import { done, type Register, type Write } from './register.ts';
 import { namespaceOf, type RecordValue } from './state.ts';
 import { type ClockRange, ModelError, type RestAnswer } from './told.ts';

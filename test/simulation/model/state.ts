@@ -1,3 +1,4 @@
+import { type AccountDeletion, type AccountDeletions, createAccountDeletions } from './account-deletions.ts';
 import { createRegister, done, type Effect, type Register, type Write } from './register.ts';
 import { createWebhookStates, type WebhookStates } from './webhook-state.ts';
 
@@ -47,14 +48,15 @@ export interface State {
   /** Who wrote a payload: no two writes have the same. */
   readonly byData: Map<string, { readonly key: string; readonly write: RecordWrite }>;
   readonly webhooks: WebhookStates;
+  readonly deletions: AccountDeletions;
   /** Number of the restore that was last: what a backup brings back is another row than the one that was deleted. */
   era: number;
   name(name: string): Register<string | null>;
   record(key: string): Register<RecordValue | null>;
   /** The namespace with this id. */
   namespace(id: string, name: string, account: string): NamespaceState;
-  /** The database is as it was at `backup`, from now on. */
-  restore(backup: number, now: number): void;
+  /** The database is as it was at `backup`, from now on. @returns deletions of accounts that go on */
+  restore(backup: number, now: number): readonly AccountDeletion[];
 }
 
 const MAX_TTL_DEFAULT = 60;
@@ -68,6 +70,7 @@ export function createState(): State {
   const records = new Map<string, Register<RecordValue | null>>();
   const namespaces = new Map<string, NamespaceState>();
   const tokens = new Map<string, TokenState>();
+  const deletions = createAccountDeletions();
 
   function restored<V>(register: Register<V>, backup: number, now: number): void {
     // Those that were under way at the backup may be in it or not.
@@ -95,6 +98,7 @@ export function createState(): State {
     keys: new Map(),
     byData: new Map(),
     webhooks: createWebhookStates(),
+    deletions,
     era: 0,
     name(name) {
       const register = names.get(name) ?? createRegister<string | null>(null);
@@ -112,8 +116,15 @@ export function createState(): State {
       const flag = (): Register<boolean> => createRegister(false);
       const flags = { isClosed: flag(), isSuspended: flag(), publicRead: flag() };
       const maxTtl = createRegister(MAX_TTL_DEFAULT);
-      const made = { id, name, account, ...flags, maxTtl, closings: [] };
+      const made: NamespaceState = { id, name, account, ...flags, maxTtl, closings: [] };
       namespaces.set(id, made);
+      // Made before its account was deleted, and told afterwards.
+      for (const { write: deletion, follows } of deletions.underWay(account)) {
+        const write = made.isClosed.begin(true, deletion.from);
+        const effects: Effect[] = [{ write }];
+        made.closings.push({ write, effects });
+        follows.push(effects);
+      }
       return made;
     },
     restore(backup, now) {
@@ -135,6 +146,7 @@ export function createState(): State {
         // One that was made since is not in the backup.
         if (webhook.to > backup) done(isDeleted.begin(true, now), now);
       }
+      return deletions.restore((register) => restored(register, backup, now), backup, now);
     },
   };
   return state;

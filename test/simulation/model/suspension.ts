@@ -1,5 +1,6 @@
 import { namespacesOf } from './access.ts';
 import type { Model, Pending } from './model.ts';
+import type { Register } from './register.ts';
 import type { RestCheck } from './rest-reads.ts';
 import { ModelError } from './told.ts';
 
@@ -24,9 +25,28 @@ export function createSuspensionCheck(model: Model): RestCheck {
     return { may: values.includes(true), must: !values.includes(false) };
   }
 
+  /** Nobody gets rid of a suspended namespace by deleting the account. */
+  function checkLeaving({ request: { account }, from }: Pending, status: number): void {
+    const own = [...state.namespaces.values()].filter((space) => space.account === account);
+    const values = <V>(register: Register<V>, to = model.now()): readonly V[] =>
+      register.possible(from - 1, to).map(({ value }) => value);
+    const must = own.find(
+      ({ id, name, isClosed, isSuspended }) =>
+        values(isSuspended).every(Boolean) &&
+        // Before this request, which closes it.
+        !values(isClosed, from - 1).some(Boolean) &&
+        values(state.name(name), from - 1).every((each) => each === id),
+    );
+    if (status === 204 && must !== undefined)
+      throw new ModelError(`${account} is deleted, and its namespace ${must.name} is suspended`);
+    if (status === 403 && !own.some(({ isSuspended }) => values(isSuspended).some(Boolean)))
+      throw new ModelError(`${account} may not be deleted, and none of its namespaces is suspended`);
+  }
+
   return {
     answered(pending, { status, body }) {
       const { account, method, path } = pending.request;
+      if (method === 'DELETE' && path === '/me') return checkLeaving(pending, status);
       const isRefused = status === 403 && JSON.stringify(body).includes(MESSAGE);
       const isDone = status >= 200 && status < 300 && isWrite(pending);
       if (!isRefused && !isDone) return;

@@ -22,12 +22,15 @@ export interface WebhookStates {
   /** Every URL that anybody ever asked for, and by which request for a new webhook: the answer may have been lost. Null: by another one. */
   readonly urls: ReadonlyMap<string, Write<unknown> | null>;
   effects(request: Request, from: number): readonly Effect[];
+  /** The account goes, and its webhooks with it. */
+  end(account: string, from: number): readonly Effect[];
+  /** @returns null: it was known */
   made(
     request: Request,
     body: { readonly id: string; readonly signing_secret: string },
     from: number,
     at: number,
-  ): void;
+  ): WebhookState | null;
 }
 
 export function createWebhookStates(): WebhookStates {
@@ -65,9 +68,13 @@ export function createWebhookStates(): WebhookStates {
         ...(scopes === undefined ? [] : [{ write: webhook.namespaces.begin(scopes.namespaces, from) }]),
       ];
     },
+    end: (account, from) =>
+      [...byId.values()]
+        .filter((webhook) => webhook.account === account)
+        .map(({ isDeleted }) => ({ write: isDeleted.begin(true, from) })),
     made({ account, body: { webhook } }, { id, signing_secret }, from, to) {
-      if (byId.has(id)) return;
-      byId.set(id, {
+      if (byId.has(id)) return null;
+      const made: WebhookState = {
         account,
         from,
         to,
@@ -77,7 +84,9 @@ export function createWebhookStates(): WebhookStates {
         isEnabled: createRegister(true),
         isDeleted: createRegister(false),
         secret: createRegister<string | null>(signing_secret),
-      });
+      };
+      byId.set(id, made);
+      return made;
     },
   };
 }

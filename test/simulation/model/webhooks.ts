@@ -122,6 +122,7 @@ export function createWebhooksCheck(model: Model, options: WebhooksCheckOptions)
       for (const endpoint of endpoints.values()) endpoint.lastSeq = 0;
     },
     isOwed(account, data) {
+      if (state.deletions.isGone(account, model.now())) return false;
       const known = [...state.webhooks.byId.values()]
         .filter((webhook) => webhook.account === account)
         .flatMap(({ url }) => url.writes.map(({ value }) => value));
