@@ -181,4 +181,18 @@ describe('the model of DNS answers', () => {
     told.see('one', { claim: { epoch: 'f', currentAt: told.ms + 1000 } });
     assert.throws(() => told.see(null, { node: 'n2' }), /empty, and there is a record/);
   });
+
+  it('of two requests that come with one idempotency key at once either may be the first (seed 545249312)', () => {
+    const told = new Told().begin();
+    const headers = { 'idempotency-key': 'i1' };
+    const record = { key: KEY, data: base64('one'), ...FIELDS };
+    const other = told.send('POST', '/records', { record: { ...record, data: base64('two') } }, headers);
+    const first = told.send('POST', '/records', { record }, headers);
+    told.answer(first, 201, { id: 'r1', ...record });
+    told.answer(other, 422);
+    told.do('DELETE', '/records/r1', undefined, 204);
+    told.answer(told.send('POST', '/records', { record }, headers), 201, { id: 'r1', ...record });
+    told.see(null);
+    assert.throws(() => told.see('one'), /there is no record/);
+  });
 });

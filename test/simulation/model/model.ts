@@ -47,10 +47,7 @@ export function createModel(): Model {
   const state = createState();
   const times: number[] = [0];
   /** Requests with an idempotency key: a repeat has the writes of the first. */
-  const repeats = new Map<
-    string,
-    { readonly body: string; readonly pending: Pending; readonly era: number }
-  >();
+  const repeats = new Map<string, { readonly pending: Pending; readonly era: number }>();
   /** Requests under way with these writes: a request, and what repeats it meanwhile. */
   const underWay = new Map<readonly Effect[], number>();
   const now = (): number => times.length - 1;
@@ -96,8 +93,7 @@ export function createModel(): Model {
       if (first !== null) return pending;
       for (const { write } of pending.writes) write.by = request.account;
       const id = repeatId(request);
-      if (id !== null && !repeats.has(id))
-        repeats.set(id, { body: JSON.stringify(request.body), pending, era: state.era });
+      if (id !== null && !repeats.has(id)) repeats.set(id, { pending, era: state.era });
       return pending;
     },
     answered(ms, pending, { status, body }) {
@@ -152,16 +148,17 @@ export function createModel(): Model {
     for (const { write } of pending.writes) if (!write.isCertain) endsBy(write, at);
   }
 
-  function repeatId({ account, credential, path, headers }: Request): string | null {
+  /** With its body: of several that come with one key at once, any may be the first. */
+  function repeatId({ account, credential, path, headers, body }: Request): string | null {
     const key = headers?.['idempotency-key'];
-    return key === undefined ? null : JSON.stringify([account, credential, path, key]);
+    return key === undefined ? null : JSON.stringify([account, credential, path, key, body]);
   }
 
   /** The request that this one repeats, octet for octet. */
   function repeatOf(request: Request): { readonly pending: Pending; readonly era: number } | null {
     const id = repeatId(request);
     const first = id === null ? undefined : repeats.get(id);
-    if (first === undefined || first.body !== JSON.stringify(request.body)) return null;
+    if (first === undefined) return null;
     if (first.era !== state.era) return first;
     // Where the first was lost this one may do it.
     for (const { write } of first.pending.writes) if (!write.isCertain) write.to = Number.POSITIVE_INFINITY;
