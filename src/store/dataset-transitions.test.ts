@@ -121,6 +121,34 @@ onEachEngine((create) => {
       await assertServed(store, { '1.0.0': 7 });
     });
 
+    scenario(
+      'of a retired version, killed, are not gone on with by other files: what was published never changes (seed 4908)',
+      async (store, world) => {
+        const options = { ...SMALL_UNITS, leaseMs: 30 };
+        const files = world.sign('1.0.0', LINES);
+        await world.import(store, files, options);
+        await retireDataset({ store, clock }, 'demo', '1.0.0');
+        await assert.rejects(world.import(killedAfter(store, 4), files, options), { message: 'killed' });
+        const other = world.sign('1.0.0', itemLines(7));
+        await assert.rejects(world.import(store, other, options), /was published with another manifest/);
+        await assertServed(store, {});
+        assert.equal((await world.import(store, world.sign('1.0.0', LINES), options)).items, ITEMS);
+        await assertServed(store, { '1.0.0': ITEMS });
+      },
+    );
+
+    scenario(
+      'given up before they published leave their number free for other files',
+      async (store, world) => {
+        const options = { ...SMALL_UNITS, leaseMs: 30 };
+        const killed = world.import(killedAfter(store, 4), world.sign('1.0.0', LINES), options);
+        await assert.rejects(killed, { message: 'killed' });
+        await retireDataset({ store, clock }, 'demo', '1.0.0');
+        await world.import(store, world.sign('1.0.0', itemLines(7)), options);
+        await assertServed(store, { '1.0.0': 7 });
+      },
+    );
+
     scenario('at once, of one version: one is refused', async (store, world) => {
       const files = world.sign('1.0.0', LINES);
       const first = gated(store, 2);

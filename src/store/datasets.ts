@@ -71,9 +71,14 @@ const FIND_VERSION = statement<{ slug: string; version: string }, VersionRow>(
   'select * from dataset_versions where slug = :slug and version = :version order by created_at, id',
 );
 
+/** All rows with this number, also retired ones, the oldest first. */
+export function findNumbered(db: Db, slug: string, version: string): Promise<VersionRow[]> {
+  return FIND_VERSION.all(db, { slug, version });
+}
+
 /** The row that is being imported or served, else the one that was retired last; null when there never was one. */
 export async function findVersion(db: Db, slug: string, version: string): Promise<VersionRow | null> {
-  const rows = await FIND_VERSION.all(db, { slug, version });
+  const rows = await findNumbered(db, slug, version);
   return rows.find(({ state }) => state !== 'retired') ?? rows.at(-1) ?? null;
 }
 

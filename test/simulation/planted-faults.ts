@@ -220,9 +220,16 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
   'number-with-two-contents': {
     why: 'the operator is told that files are published, while others are served under their number',
     file: 'src/control/datasets/import.ts',
-    from: '    if (!isManifestOf(row, manifest)) throw otherContent(manifest);\n',
+    from: '  if (isOther) throw otherContent(manifest);\n',
     to: '',
     finds: /^ModelError: the dataset: /,
+  },
+  'retired-version-is-served': {
+    why: 'nodes go on to answer a version that the operator has withdrawn',
+    file: 'src/store/dataset-changes.ts',
+    from: '  await appendChanges(tx, changes, now);\n  return retired;',
+    to: '  return retired;',
+    finds: /^not at rest|of the dataset/,
   },
   'member-is-not-removed': {
     why: 'somebody who was removed from an organization reads and writes what belongs to it',

@@ -23,7 +23,9 @@ export const REACHED: readonly string[] = [
   'keys of the zone read',
   'secrets in use',
   'rollover zsk switch',
-  ...['published', 'published before', 'refused', 'command killed'].map((what) => `dataset ${what}`),
+  ...['published', 'published before', 'retired', 'refused', 'command killed'].map(
+    (what) => `dataset ${what}`,
+  ),
   ...['is taken in', 'is removed', 'looks'].map((what) => `member ${what}`),
   'question over a commit',
   'question repeated over TCP',

@@ -68,6 +68,7 @@ interface UsedRow {
 
 export function createTruth(database: Database): Truth {
   const histories = new Map<string, History>();
+  const versionNames: Versions = new Map();
   let bounds = { epoch: '', head: 0, oldest: 1 };
 
   function history(epoch: string): History {
@@ -93,7 +94,7 @@ export function createTruth(database: Database): Truth {
       const found = await database.truth.changes.bounds();
       const of = history(found.epoch);
       bounds = found;
-      for (const change of await database.take()) note(of, change, change.seq);
+      for (const change of await database.take()) note(of, versionNames, change, change.seq);
     },
     history,
     async tables() {
@@ -143,8 +144,12 @@ export function createTruth(database: Database): Truth {
   };
 }
 
-function note(history: History, body: ChangeBody, seq: number): void {
-  const id = thingOf(body);
+/** Names of published versions by their ids, of all databases. */
+type Versions = Map<string, string>;
+
+function note(history: History, versions: Versions, body: ChangeBody, seq: number): void {
+  if (body.type === 'dataset.published') versions.set(body.versionId, versionName(body.manifest));
+  const id = body.type === 'dataset.withdrawn' ? (versions.get(body.versionId) ?? null) : thingOf(body);
   if (id === null) return;
   // Which payload it was, nobody can know any more.
   if (body.type === 'record.upserted' && body.data === null) {

@@ -9,6 +9,7 @@ import type { KeyRow } from '../../store/datasets.ts';
 import {
   addParts,
   endImportLease,
+  findNumbered,
   findVersion,
   type ImportLease,
   insertParts,
@@ -47,11 +48,11 @@ type ClaimDeps = WaitDeps & HasIds & HasTransparencyLog;
  * @throws DatasetFault when its number was published with another one, or the dataset has too many versions
  */
 async function isServed(db: Db, manifest: SignedManifest): Promise<boolean> {
-  const row = await findVersion(db, manifest.slug, manifest.version);
-  if (row !== null && row.state !== 'importing') {
-    if (!isManifestOf(row, manifest)) throw otherContent(manifest);
-    if (row.state === 'served') return true;
-  }
+  const rows = await findNumbered(db, manifest.slug, manifest.version);
+  // Not those alone that are served: one that was retired may be under way again.
+  const isOther = rows.some((row) => row.published_at !== null && !isManifestOf(row, manifest));
+  if (isOther) throw otherContent(manifest);
+  if (rows.some(({ state }) => state === 'served')) return true;
   const served = await listVersions(db, ['served'], manifest.slug);
   if (served.length < LIMITS.datasetVersions) return false;
   throw new DatasetFault([

@@ -1,23 +1,24 @@
 /**
- * The operator publishes versions of a dataset: `uqrp dataset import`, in a process of its own over the database, which dies at any moment.
- * One command at a time.
+ * The operator publishes versions of a dataset and retires them: `uqrp dataset import` and `retire`, in a process of its own over the database,
+ * which dies at any moment. One command at a time.
  */
 import { timeOrderedUuids } from '../../../src/base/ids.ts';
 import type { Timers } from '../../../src/base/lifecycle/timers.ts';
 import { importDataset } from '../../../src/control/datasets/import.ts';
 import { DatasetFault } from '../../../src/control/datasets/items.ts';
+import { retireDataset } from '../../../src/control/datasets/versions.ts';
 import type { Store } from '../../../src/store/store.ts';
 import type { Common, ProcessPorts } from '../common.ts';
 import type { Database } from '../database.ts';
 import type { DatasetsCheck } from '../model/datasets.ts';
 import type { Machine } from '../process.ts';
 import type { Random } from '../random.ts';
-import { type Edition, editionOf, folder, numberOf, OWN_KEY } from './editions.ts';
+import { type Edition, editionOf, folder, numberOf, OWN_KEY, SLUG, versionOf } from './editions.ts';
 
 export interface Publishing {
   /** From here on what the operator does depends on the seed and this step alone. */
   enter(step: number): void;
-  /** Begins a command in some steps, unless one runs: for a new version, or one that was tried before. */
+  /** Begins a command in some steps, unless one runs: for a new version, or one that was tried before, which may be retired. */
   perhaps(): void;
   /** Tries the last version again, unless it is published or refused. With nothing that fails that must be told. */
   finish(): void;
@@ -40,7 +41,7 @@ interface PublishingOptions extends Pick<Common, 'scheduler' | 'counters' | 'tra
 }
 
 interface Command {
-  readonly edition: Edition;
+  readonly name: string;
   readonly ports: ProcessPorts;
   /** Rejects when the process dies. What waits goes on to its end, so that it closes its files, and reaches nothing. */
   readonly death: PromiseWithResolvers<never>;
@@ -48,8 +49,14 @@ interface Command {
   close: (() => Promise<void>) | null;
 }
 
-/** In so many steps of a storm. */
-const PUBLISHES = 0.5;
+/** What a command does over the database, and what it says. */
+type Work = (command: Command, store: Store) => Promise<string>;
+
+/** In so many steps of a storm, and so many of them retire what was tried before. */
+const ACTS = 0.5;
+const RETIRES = 0.25;
+/** Part of those that retire all versions at once. */
+const ALL = 0.2;
 /** Most commands take less, where nothing is slow. */
 const KILLED_WITHIN_MS = 40;
 
@@ -69,24 +76,29 @@ export function createPublishing(options: PublishingOptions): Publishing {
     database.closes(command.close?.() ?? Promise.resolve());
   }
 
-  function begin(edition: Edition): Command {
-    unfinished = edition;
+  function begin(name: string, work: Work, judge: (said: string | DatasetFault) => void): Command {
     const death = Promise.withResolvers<never>();
     death.promise.catch(() => {});
     const ports = { ...machine.boot(), clock: options.pickClock(random) };
-    const command: Command = { edition, ports, death, isDead: false, close: null };
+    const command: Command = { name, ports, death, isDead: false, close: null };
     running = command;
-    trace(`operator publishes ${nameOf(edition)}`);
-    void run(command);
+    trace(`operator ${name}`);
+    void run(command, work, judge);
     return command;
   }
 
-  async function run(command: Command): Promise<void> {
+  async function run(
+    command: Command,
+    work: Work,
+    judge: (said: string | DatasetFault) => void,
+  ): Promise<void> {
     try {
-      const said = await imported(command);
+      const said = await saidBy(command, work);
       if (command.isDead) return;
-      trace(`operator: ${nameOf(command.edition)}: ${said}`);
-      judge(command.edition, said);
+      trace(`operator ${command.name}: ${said}`);
+      const what = said instanceof DatasetFault ? 'refused' : said instanceof Error ? 'command failed' : said;
+      counters.count(`dataset ${what}`);
+      if (!(said instanceof Error) || said instanceof DatasetFault) judge(said);
     } catch (error) {
       wrong(error);
     } finally {
@@ -95,33 +107,48 @@ export function createPublishing(options: PublishingOptions): Publishing {
   }
 
   /** @returns what the command says at its end */
-  async function imported(command: Command): Promise<'published' | 'published before' | Error> {
-    const { edition, ports } = command;
+  async function saidBy(command: Command, work: Work): Promise<string | Error> {
     try {
-      const opened = await database.open(ports);
+      const opened = await database.open(command.ports);
       command.close = () => opened.close();
       if (command.isDead) {
         await opened.close();
         return new Error('it is dead');
       }
-      const { items } = await importDataset(depsOf(command, opened.store), edition, {
+      return await work(command, opened.store);
+    } catch (error) {
+      return error as Error;
+    }
+  }
+
+  function publish(edition: Edition): Command {
+    unfinished = edition;
+    check.publishing(edition.version);
+    const work: Work = async (command, store) => {
+      const { items } = await importDataset(depsOf(command, store), edition, {
         own: [OWN_KEY],
         key: null,
         sortFolder: folder(),
         unitParts: 1,
       });
       return items === null ? 'published before' : 'published';
-    } catch (error) {
-      return error as Error;
-    }
+    };
+    return begin(`publishes ${nameOf(edition)}`, work, (said) => {
+      if (unfinished === edition) unfinished = null;
+      if (said instanceof DatasetFault) check.refused(edition, said.message);
+      else check.acknowledged(edition, scheduler.now());
+    });
   }
 
-  function judge(edition: Edition, said: 'published' | 'published before' | Error): void {
-    const isRefused = said instanceof DatasetFault;
-    counters.count(`dataset ${said instanceof Error ? (isRefused ? 'refused' : 'command failed') : said}`);
-    if (unfinished === edition && (isRefused || !(said instanceof Error))) unfinished = null;
-    if (isRefused) check.refused(edition, said.message);
-    else if (!(said instanceof Error)) check.acknowledged(edition, scheduler.now());
+  /** @param number null: all that are served */
+  function retire(number: number | null): Command {
+    const version = number === null ? null : versionOf(number);
+    const asked = check.retiring(version, scheduler.now());
+    const work: Work = async (command, store) => {
+      await retireDataset({ ...depsOf(command, store), isLogged: false }, SLUG, version);
+      return 'retired';
+    };
+    return begin(`retires ${version ?? 'all'}`, work, (said) => asked(!(said instanceof DatasetFault)));
   }
 
   function choose(): Edition {
@@ -136,18 +163,21 @@ export function createPublishing(options: PublishingOptions): Publishing {
   return {
     enter: (step) => random.enter(step),
     perhaps() {
-      if (!random.chance(PUBLISHES) || running !== null) return;
-      const command = begin(choose());
+      if (!random.chance(ACTS) || running !== null) return;
+      const retires = versions > 0 && random.chance(RETIRES);
+      const command = retires
+        ? retire(random.chance(ALL) ? null : random.between(1, versions))
+        : publish(choose());
       if (!random.chance(0.4)) return;
       scheduler.after(random.between(1, KILLED_WITHIN_MS), () => {
         if (command.isDead) return;
         counters.count('dataset command killed');
-        trace(`operator: ${nameOf(command.edition)} is killed`);
+        trace(`operator ${command.name}: is killed`);
         end(command);
       });
     },
     finish() {
-      if (running === null && unfinished !== null) begin(unfinished);
+      if (running === null && unfinished !== null) publish(unfinished);
     },
     isFinished: () => unfinished === null,
     isRunning: () => running !== null,

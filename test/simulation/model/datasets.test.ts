@@ -76,4 +76,38 @@ describe('the model of datasets', () => {
     assert.throws(() => check.answered(answer(mixed, ITEM)), found);
     assert.throws(() => check.answered({ ...answer(null), rcode: 'SERVFAIL' }), found);
   });
+
+  it('knows that a version that was retired is not served, until it is published again, with the same items', () => {
+    const check = createDatasetsCheck();
+    check.acknowledged(first, 1);
+    check.acknowledged(second, 2);
+    check.retiring(first.version, 3)(true);
+    check.level([servedOf(second)]);
+    assert.throws(() => check.level([first, second].map(servedOf)), found);
+    check.publishing(first.version);
+    check.level([first, second].map(servedOf));
+    assert.throws(() => check.acknowledged(other, 4), found);
+    assert.throws(() => check.refused(first, 'it was published with other items'), found);
+    check.acknowledged(first, 5);
+    assert.throws(() => check.level([servedOf(second)]), found);
+  });
+
+  it('knows that what was published can be retired, and nothing of a command without an answer', () => {
+    const check = createDatasetsCheck();
+    check.retiring(first.version, 0)(false);
+    check.acknowledged(first, 1);
+    assert.throws(() => check.retiring(first.version, 2)(false), found);
+    check.acknowledged(second, 3);
+    check.retiring(null, 4);
+    for (const served of [[], [servedOf(second)]]) check.level(served);
+  });
+
+  it('knows that a node goes back behind a version that was retired, and behind no other', () => {
+    const check = createDatasetsCheck();
+    check.answered(answer(textIn(second, ITEM), ITEM, 5));
+    check.retiring(first.version, 5);
+    assert.throws(() => check.answered(answer(textIn(first, LATEST), LATEST, 6)), found);
+    check.retiring(second.version, 6);
+    check.answered(answer(textIn(first, LATEST), LATEST, 7));
+  });
 });

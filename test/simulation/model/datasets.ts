@@ -1,6 +1,7 @@
 /**
  * What the operator may be told of a dataset, and what nodes answer of it. A version that a command has said to be served is served from then
- * on, always with the same items; no node answers what is in none of the published files, nor of an older version than it has answered before.
+ * on, until it is retired, always with the same items, also when it is published again; no node answers what is in none of the published files,
+ * nor of an older version than it has answered before, unless that one was retired.
  */
 import { type Edition, editionOf, editionWith, numberOf } from '../datasets/editions.ts';
 import { type DatasetQuestion, datasetText } from '../edge/dataset-answers.ts';
@@ -24,6 +25,13 @@ export interface ServedVersion {
 }
 
 export interface DatasetsCheck {
+  /** A command begins that publishes it. */
+  publishing(version: string): void;
+  /**
+   * A command begins that retires it. Null: all.
+   * @returns takes what the command has said: it is retired, or there was nothing to retire. @throws ModelError
+   */
+  retiring(version: string | null, at: number): (isRetired: boolean) => void;
   /** A command has said that it is served. @throws ModelError */
   acknowledged(edition: Edition, at: number): void;
   /** A command has said what is wrong with the files. @throws ModelError */
@@ -36,14 +44,26 @@ export interface DatasetsCheck {
   level(served: readonly ServedVersion[] | null): void;
 }
 
+interface Told {
+  readonly edition: Edition;
+  readonly at: number;
+}
+
 interface Shown {
   epoch: string | null;
-  /** Numbers of the newest version that it has answered, and since when. Ascending. */
+  /** Numbers of the newest version that it has answered, and since when. Ascending in time. */
   readonly newest: { readonly at: number; readonly number: number }[];
 }
 
 export function createDatasetsCheck(): DatasetsCheck {
-  let told: { readonly edition: Edition; readonly at: number }[] = [];
+  /** Served, as a command has said. */
+  let told: Told[] = [];
+  /** What was ever published under a number. */
+  let published: Told[] = [];
+  /** Retired, as a command has said. Null: all, whose versions nobody was told. */
+  let retired = new Set<string>();
+  /** From then on nodes may go back behind these versions. */
+  const retirements: { readonly version: string | null; readonly at: number }[] = [];
   const nodes = new Map<string, Shown>();
   /** The newest first; null: nodes may be behind. */
   let level: readonly Edition[] | null = null;
@@ -59,22 +79,41 @@ export function createDatasetsCheck(): DatasetsCheck {
     return fresh;
   }
 
-  const toldOf = (version: string): Edition | undefined =>
-    told.find(({ edition }) => edition.version === version)?.edition;
+  const editionAmong = (list: readonly Told[], version: string): Edition | undefined =>
+    list.find(({ edition }) => edition.version === version)?.edition;
+
+  /** It may have been retired since a node answered it, before this time. */
+  const mayBeRetired = (number: number, before: number): boolean =>
+    retirements.some(({ version, at }) => at <= before && (version === null || numberOf(version) === number));
 
   return {
+    publishing: (version) => void retired.delete(version),
+    retiring(version, at) {
+      const served = told.filter(({ edition }) => version === null || edition.version === version);
+      told = told.filter((each) => !served.includes(each));
+      retirements.push({ version, at });
+      return (isRetired) => {
+        if (!isRetired && served.length > 0)
+          throw new ModelError(`the dataset: ${version ?? 'a version'} was published, and cannot be retired`);
+        const known = version === null ? served.map(({ edition }) => edition.version) : [version];
+        if (isRetired) retired = new Set([...retired, ...known]);
+      };
+    },
     acknowledged(edition, at) {
-      const before = toldOf(edition.version);
+      const before = editionAmong(published, edition.version);
       if (before !== undefined && before !== edition)
         throw new ModelError(`the dataset: ${edition.version} was published with other items`);
-      if (before === undefined) told.push({ edition, at });
+      if (before === undefined) published.push({ edition, at });
+      if (editionAmong(told, edition.version) === undefined) told.push({ edition, at });
     },
     refused(edition, reason) {
-      if (toldOf(edition.version) === edition)
-        throw new ModelError(`the dataset: ${edition.version} is refused, and is served: ${reason}`);
+      if (editionAmong(published, edition.version) === edition)
+        throw new ModelError(`the dataset: ${edition.version} is refused, and was published: ${reason}`);
     },
     restored(backupAt) {
       told = told.filter(({ at }) => at <= backupAt);
+      published = published.filter(({ at }) => at <= backupAt);
+      retired = new Set();
     },
     answered({ node, epoch, sentAt, answeredAt, asked, rcode, text }) {
       const fail = (reason: string): never => {
@@ -95,9 +134,10 @@ export function createDatasetsCheck(): DatasetsCheck {
       const number = numberOf(edition.version);
       const { newest } = shownBy(node, epoch);
       const before = newest.findLast(({ at }) => at < sentAt);
-      if (before !== undefined && before.number > number)
+      const isBehind = before !== undefined && before.number > number;
+      if (isBehind && !mayBeRetired(before.number, answeredAt))
         fail(`version ${before.number} was answered before`);
-      if ((newest.at(-1)?.number ?? 0) < number) newest.push({ at: answeredAt, number });
+      if (isBehind || (newest.at(-1)?.number ?? 0) < number) newest.push({ at: answeredAt, number });
     },
     level(served) {
       level = null;
@@ -107,6 +147,8 @@ export function createDatasetsCheck(): DatasetsCheck {
         if (found.length !== 1 || found[0]!.sha256 !== edition.signed.sha256)
           throw new ModelError(`the dataset: ${edition.version} was published, and is not served`);
       }
+      const back = served.find(({ version }) => retired.has(version));
+      if (back !== undefined) throw new ModelError(`the dataset: ${back.version} was retired, and is served`);
       const newestFirst = served.toSorted((a, b) => numberOf(b.version) - numberOf(a.version));
       level = newestFirst.map(({ version, sha256 }) => {
         const edition = editionWith(sha256);
