@@ -231,6 +231,20 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     to: '  return retired;',
     finds: /^not at rest|of the dataset/,
   },
+  'undo-over-later-writes': {
+    why: 'an undo takes back what somebody has written since',
+    file: 'src/control/history/undo.ts',
+    from: 'if (changed.length > 0) {',
+    to: 'if (changed.length < 0) {',
+    finds: /^ModelError: the history: /,
+  },
+  'erased-record-keeps-versions': {
+    why: 'a record that was deleted for good can be read in its history',
+    file: 'src/control/records/rules.ts',
+    from: 'else if (home.history_id !== null) await eraseVersionsOf(tx, home.history_id, key, ended.until);',
+    to: '',
+    finds: /^ModelError: the history: /,
+  },
   'member-is-not-removed': {
     why: 'somebody who was removed from an organization reads and writes what belongs to it',
     file: 'src/store/organizations.ts',

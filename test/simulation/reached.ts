@@ -27,6 +27,7 @@ export const REACHED: readonly string[] = [
     (what) => `dataset ${what}`,
   ),
   ...['is taken in', 'is removed', 'looks'].map((what) => `member ${what}`),
+  ...['lists', 'counts', 'restores', 'undoes', 'switches'].map((what) => `keeper ${what}`),
   'question over a commit',
   'question repeated over TCP',
 ];

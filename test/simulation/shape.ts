@@ -17,6 +17,8 @@ export interface Shape {
   readonly hasDatasets: boolean;
   /** There is an organization of two users. */
   readonly hasTeam: boolean;
+  /** There is a customer whose namespace keeps history. */
+  readonly keepsHistory: boolean;
   /** Customers delete their accounts. */
   readonly mayLeave: boolean;
   /** Messages of the feed have keys and signatures. */
@@ -36,6 +38,7 @@ const UNACKNOWLEDGED = { every: 7, at: 3 } as const;
 const PUBLISHING = { every: 9, at: 3 } as const;
 const TEAM = { every: 29, at: 5 } as const;
 const LEAVING = { every: 11, at: 6 } as const;
+const KEEPING = { every: 17, at: 8 } as const;
 const SIGNED = 2;
 const WHOLE = 25;
 
@@ -62,6 +65,7 @@ export function shapeOf(seed: number): Shape {
     rollsKeys,
     hasDatasets: seed % PUBLISHING.every === PUBLISHING.at,
     hasTeam: seed % TEAM.every === TEAM.at,
+    keepsHistory: seed % KEEPING.every === KEEPING.at,
     mayLeave: seed % LEAVING.every === LEAVING.at,
     isWhole: seed % WHOLE === 0,
     // A seed that rolls keys takes too long to be made short.

@@ -74,6 +74,7 @@ async function storm(
     const ms = random.chance(0.1) ? random.between(500, 3_000) : random.between(1, 300);
     publishing?.enter(step);
     judged.team?.enter(step);
+    judged.keeper?.enter(step);
     if (only?.includes(step) === false) {
       await scheduler.advance(ms);
       continue;
@@ -82,6 +83,7 @@ async function storm(
     for (let left = customers.pick(ACTS); left > 0; left--) judged.act();
     publishing?.perhaps();
     judged.team?.perhaps();
+    judged.keeper?.perhaps();
     for (const node of nodes) {
       if (isTroubled(node.machine.disk)) usage.diskWasFull(node.name);
       node.isAsked();

@@ -105,6 +105,7 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
     acknowledgements: 11,
     publishing: 12,
     team: 13,
+    keeper: 14,
     machines: 100,
   };
   const randomOf = (stream: number): Random => createRandom(seed, stream);
@@ -202,6 +203,7 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
     datasetVersions: () => publishing?.versions ?? null,
     datasets,
     teamRandom: shape.hasTeam ? randomOf(streams.team) : null,
+    keeperRandom: shape.keepsHistory ? randomOf(streams.keeper) : null,
     invitations,
     wrong,
   });

@@ -26,6 +26,7 @@ import type { Scheduler } from '../scheduler.ts';
 import { createClients, type Operator, type Rest } from './clients.ts';
 import { KEYS, NAMES } from './customer.ts';
 import { type Customers, createCustomers } from './customers.ts';
+import { createKeeper, type Keeper } from './keeper.ts';
 import { createTeam, type Team } from './team.ts';
 
 /** Customers with all that they have, and what the model says of what they and everybody else see. */
@@ -58,6 +59,8 @@ export interface JudgedCustomers
   readonly erasure: ErasureCheck;
   /** Null: there is no organization. */
   readonly team: Team | null;
+  /** Null: nobody keeps history. */
+  readonly keeper: Keeper | null;
 }
 
 interface JudgedOptions {
@@ -80,6 +83,8 @@ interface JudgedOptions {
   readonly datasets: DatasetsCheck;
   /** Of the users of an organization; null: there is none. */
   readonly teamRandom: Random | null;
+  /** Of the customer who keeps history; null: there is none. */
+  readonly keeperRandom: Random | null;
   /** Tokens of invitations, by mail address. */
   readonly invitations: ReadonlyMap<string, string>;
   readonly wrong: (error: unknown) => void;
@@ -211,8 +216,20 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
           count: (what) => counters.count(what),
         });
 
+  const keeper =
+    options.keeperRandom === null
+      ? null
+      : createKeeper({
+          random: options.keeperRandom,
+          rest,
+          operator,
+          wrong,
+          count: (what) => counters.count(what),
+        });
+
   return {
     team,
+    keeper,
     begin: customers.begin,
     act: customers.act,
     readAll: customers.readAll,
@@ -279,6 +296,7 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
       webhooks.restored();
       access.restored();
       team?.restored();
+      keeper?.restored();
       preconditions.restored();
     },
     level(at) {

@@ -50,9 +50,13 @@ export async function satisfied({
     await look();
   }
 
-  const { team } = customers;
+  const { team, keeper } = customers;
   await until(
-    () => customers.underWay() === 0 && publishing?.isRunning() !== true && team?.isActing() !== true,
+    () =>
+      customers.underWay() === 0 &&
+      [publishing?.isRunning(), team?.isActing(), keeper?.isActing()].every(
+        (isUnderWay) => isUnderWay !== true,
+      ),
   );
   if (customers.hasLeft()) await accountsAreGone();
   // Where a command was killed, the next one goes on, and must succeed.
@@ -67,6 +71,8 @@ export async function satisfied({
     throw new InvariantError('the dataset: a command fails with nothing that fails');
   team?.finish();
   await until(() => team?.isActing() !== true);
+  keeper?.finish();
+  await until(() => keeper?.isActing() !== true);
   await usageIsShown();
   await scheduler.advance(LEVEL_MS);
   customers.level(scheduler.now());
