@@ -358,6 +358,7 @@ export const HARMS: readonly Harm[] = [
     begin(world) {
       // A database is restored while control is stopped.
       for (const control of world.controls) control.kill();
+      for (const node of world.nodes) if (node.hasStore) node.kill();
       world.publishing?.kill();
       world.usage.excuse();
       world.keysRestored();
@@ -367,7 +368,7 @@ export const HARMS: readonly Harm[] = [
         world.datasets.restored(world.database.backupAt);
       });
       return () => {
-        for (const control of world.controls) if (!control.isRunning()) control.start();
+        for (const each of [...world.controls, ...world.nodes]) if (!each.isRunning()) each.start();
       };
     },
   },

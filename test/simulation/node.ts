@@ -1,34 +1,30 @@
 import { type NodeAccounting, openNodeAccounting } from '../../src/dns/accounting/node-accounting.ts';
 import { usageSpool } from '../../src/dns/accounting/spool.ts';
 import type { Follower } from '../../src/feed/follower/follower.ts';
-import { busQueryLogSink, busUsageSink } from '../../src/feed/nodes/meter.ts';
-import { startStateReports } from '../../src/feed/nodes/node-states.ts';
-import type { FeedRefusal } from '../../src/feed/ports/refusal.ts';
 import type { ViewWriter } from '../../src/feed/ports/view-writer.ts';
-import { openBusSource } from '../../src/feed/receive/bus-source.ts';
-import { createSnapshotReader, snapshotSource } from '../../src/feed/snapshots/snapshot-reader.ts';
 import { followView } from '../../src/process/edge/followed-view.ts';
 import type { ChangeBody } from '../../src/protocol/change.ts';
-import { memorySnapshotFiles } from '../support/feed/snapshots/memory-files.ts';
-import { FORMAT } from '../support/feed/snapshots/snapshot-world.ts';
 import { createMemoryView, type MemoryView } from '../support/view/memory-view.ts';
 import type { Common, ProcessPorts } from './common.ts';
+import type { Database } from './database.ts';
 import { emptyView } from './disk.ts';
 import { type AskedProcess, createAsking } from './edge/asking.ts';
 import { lossyUsage, type UsageLoss } from './edge/lossy-usage.ts';
 import type { Names } from './edge/names.ts';
-import { openNodeSigning } from './edge/node-secrets.ts';
 import type { Observe } from './edge/observation.ts';
 import { privateRows } from './edge/private-rows.ts';
 import { shareView } from './edge/shared-view.ts';
+import { overFeed, overStore, type Upstream } from './edge/upstreams.ts';
 import type { Validator } from './edge/validator.ts';
 import { openEdgeWorkers } from './edge/workers.ts';
-import { nodeKeyring, nodeRpc, recipientOf } from './feed-secrets.ts';
 import { type Machine, whileAlive } from './process.ts';
 import type { Random } from './random.ts';
+import type { ProcessTimers } from './scheduler.ts';
 
 export interface NodeOptions extends Common {
   readonly machine: Machine;
+  /** It has the store itself, as the edge of a process that is control too. Null: all comes over the feed. */
+  readonly database: Database | null;
   /** What is asked. */
   readonly names: Names;
   /** Of those who ask. */
@@ -48,10 +44,13 @@ export interface NodeOptions extends Common {
 export interface SimulatedNode {
   readonly name: string;
   readonly machine: Machine;
+  readonly hasStore: boolean;
   /** Null while the process is dead, or has no view to serve. */
   serving(): MemoryView | null;
   follower(): Follower | null;
   isRunning(): boolean;
+  /** How often it has begun without a view, while it has not heard all of the log since: its view may be older than the one that it lost. */
+  anew(): number | null;
   /** Answers in batches that nobody has acknowledged to this process. */
   unacknowledged(): number;
   start(): void;
@@ -73,11 +72,21 @@ interface Running {
   readonly unacknowledged: () => number;
 }
 
+/** Between tries to open the store, twice as long each time. */
+const OPENED = { firstMs: 200, mostMs: 30_000 } as const;
+
 export function createNode(options: NodeOptions): SimulatedNode {
-  const { machine, verifier, counters, trace } = options;
+  const { machine, counters, trace, database } = options;
   const { name, disk } = machine;
   let running: Running | null = null;
+  /** Of the process, also while it opens the store. */
+  let alive: ProcessTimers | null = null;
+  const closing = new WeakMap<ProcessTimers, () => Promise<void>>();
   let boots = 0;
+  /** How often it has begun without a view. */
+  let beginnings = 0;
+  /** It has heard all of the log since. */
+  let isLevel = true;
   const asking = createAsking({
     ...options,
     node: name,
@@ -85,32 +94,13 @@ export function createNode(options: NodeOptions): SimulatedNode {
     metered: (namespaceId, isSure) => options.metered(name, namespaceId, isSure),
   });
 
-  function start(): Running {
-    const ports = machine.boot();
-    const { bus, clock, timers: process } = ports;
-    const rpc = nodeRpc(ports, () => keys, options);
-    const keys = nodeKeyring(ports, rpc, verifier);
-    const files = memorySnapshotFiles();
-    const view = createMemoryView(disk.view, files.whole);
-    const onRefused = (reason: FeedRefusal): void => counters.count(`refused ${reason}`);
-    const source = openBusSource({
-      bus,
-      rpc,
-      verifier,
-      keys: () => keys.ring(),
-      clock,
-      timers: process,
-      onRefused,
-      onRepair: (from) => counters.count(`repair from ${from}`),
-    });
-    const withFiles = snapshotSource({
-      source,
-      reader: createSnapshotReader({ bus, verifier, keys: () => keys.ring(), files, onRefused }),
-      format: FORMAT,
-      clock,
-      onRefused,
-      onDownloaded: () => counters.count('snapshot downloaded'),
-    });
+  function run(ports: ProcessPorts, upstream: Upstream): Running {
+    const { clock, timers: process } = ports;
+    const view = createMemoryView(disk.view, upstream.files);
+    if (view.cursor() === null) {
+      beginnings++;
+      isLevel = false;
+    }
     const shared = shareView(view);
     const hooks: CommitHooks = {
       writing: (changes, ms) => asking.writing(asked, changes, ms),
@@ -120,13 +110,13 @@ export function createNode(options: NodeOptions): SimulatedNode {
       adopted: () => counters.count('snapshot adopted'),
     };
     const followed = followView({
-      source: withFiles,
+      source: upstream.source,
       view: whileAlive(onDisk(view, ports, hooks), process),
       freshness: shared.freshness,
       clock,
       timers: process,
       onApplied() {
-        reports.moved();
+        moved();
         asking.announced(asked);
       },
       onState: (state) => {
@@ -150,33 +140,15 @@ export function createNode(options: NodeOptions): SimulatedNode {
       counters,
       counted: (buffer) => accounting?.take(buffer),
     });
-    const signing =
-      options.validator === null
-        ? null
-        : openNodeSigning({
-            ports,
-            rpc,
-            verifier,
-            own: recipientOf(name),
-            use: (keys) => workers.change(keys),
-          });
+    const signing = options.validator === null ? null : upstream.sign((keys) => workers.change(keys));
     const boot = `${name}-${++boots}`;
-    const reports = startStateReports({
-      bus,
-      rpc,
-      state: () => ({
-        boot,
-        version: '1',
-        heartbeatSeconds: null,
-        ...followed.report(),
-        keyTags: signing?.keyTags() ?? {},
-        spoolOctets: accounting?.spoolOctets() ?? 0,
-      }),
-      onKeys: (listener) => keys.onKeys(listener),
-      onError: () => counters.count('state not told'),
-      timers: process,
-      soon: process,
-    });
+    const moved = upstream.report(() => ({
+      boot,
+      version: '1',
+      ...followed.report(),
+      keyTags: signing?.keyTags() ?? {},
+      spoolOctets: accounting?.spoolOctets() ?? 0,
+    }));
     const asked: AskedProcess = {
       timers: process,
       workers,
@@ -189,17 +161,18 @@ export function createNode(options: NodeOptions): SimulatedNode {
           : {
               cursor: view.cursor(),
               epoch: view.epoch(),
-              heardAt: source.heardAt(),
+              heardAt: upstream.heardAt(),
               currentAt: follower.currentAt(),
               isStale: follower.isStale(),
+              anew: anew(),
               clock: clock(),
             },
     };
     void openNodeAccounting({
       node: name,
       boot,
-      usage: lossyUsage(busUsageSink(rpc), options.usageLoss),
-      queryLog: privateRows(busQueryLogSink(rpc), options.names, asking.answered, options.wrong),
+      usage: lossyUsage(upstream.usage, options.usageLoss),
+      queryLog: privateRows(upstream.queryLog, options.names, asking.answered, options.wrong),
       spool: usageSpool('/node', disk.files(process)),
       onDropped: () => {},
       onUsageRefused: () => {},
@@ -213,20 +186,46 @@ export function createNode(options: NodeOptions): SimulatedNode {
     return { view, follower, asked, unacknowledged: () => accounting?.waiting() ?? 0 };
   }
 
+  function anew(): number | null {
+    isLevel ||= running?.follower.isStale() === false;
+    return isLevel ? null : beginnings;
+  }
+
+  async function openStore(ports: ProcessPorts, of: Database, waitMs: number): Promise<void> {
+    const { timers } = ports;
+    try {
+      const opened = await of.open(ports);
+      if (timers.isDead()) return await opened.close();
+      closing.set(timers, () => opened.close());
+      running = run(ports, overStore(opened.store, ports));
+    } catch (error) {
+      trace(`${name} does not open the store: ${String(error)}`);
+      if (timers.isDead()) return;
+      timers.after(waitMs, () => void openStore(ports, of, Math.min(waitMs * 2, OPENED.mostMs)));
+    }
+  }
+
   const node: SimulatedNode = {
     name,
     machine,
+    hasStore: database !== null,
     serving: () => (running?.follower.hasView() === true ? running.view : null),
     follower: () => running?.follower ?? null,
-    isRunning: () => running !== null,
+    isRunning: () => alive !== null,
+    anew,
     unacknowledged: () => running?.unacknowledged() ?? 0,
     start() {
-      running = start();
+      const ports = machine.boot();
+      alive = ports.timers;
+      if (database === null) running = run(ports, overFeed(ports, options));
+      else void openStore(ports, database, OPENED.firstMs);
     },
     kill() {
-      if (running === null) return;
-      if (running.view.isLost()) disk.view = emptyView();
+      if (alive === null) return;
+      if (running?.view.isLost() === true) disk.view = emptyView();
       machine.kill();
+      database?.closes(closing.get(alive)?.() ?? Promise.resolve());
+      alive = null;
       running = null;
     },
     isAsked() {

@@ -17,6 +17,8 @@ export interface Shape {
   readonly hasDatasets: boolean;
   /** There is an organization of two users. */
   readonly hasTeam: boolean;
+  /** One more edge has the store itself, as in a process that is control and edge. */
+  readonly hasInnerEdge: boolean;
   /** There is a customer whose namespace keeps history. */
   readonly keepsHistory: boolean;
   /** Customers delete their accounts. */
@@ -39,6 +41,7 @@ const PUBLISHING = { every: 9, at: 3 } as const;
 const TEAM = { every: 29, at: 5 } as const;
 const LEAVING = { every: 11, at: 6 } as const;
 const KEEPING = { every: 17, at: 8 } as const;
+const INNER = { every: 19, at: 1 } as const;
 const SIGNED = 2;
 const WHOLE = 25;
 
@@ -65,6 +68,8 @@ export function shapeOf(seed: number): Shape {
     rollsKeys,
     hasDatasets: seed % PUBLISHING.every === PUBLISHING.at,
     hasTeam: seed % TEAM.every === TEAM.at,
+    // Its answers would need the keys of the zone, which nodes show.
+    hasInnerEdge: seed % INNER.every === INNER.at && seed % SIGNED !== 0,
     keepsHistory: seed % KEEPING.every === KEEPING.at,
     mayLeave: seed % LEAVING.every === LEAVING.at,
     isWhole: seed % WHOLE === 0,

@@ -92,6 +92,8 @@ const KEPT_MS = 23 * 3_600_000;
 /** Noon of a day: no seed depends on the real time. */
 const START = Date.UTC(2030, 0, 1, 12);
 const NODES = ['n1', 'n2', 'n3'];
+/** The edge that has the store itself. */
+const INNER = 'e1';
 export const CONTROLS: readonly string[] = ['a', 'b', 'c'];
 
 export async function createWorld({ seed, counters, trace = () => {} }: WorldOptions): Promise<World> {
@@ -207,10 +209,12 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
     invitations,
     wrong,
   });
-  const nodes: readonly SimulatedNode[] = nodeNames.map((name) =>
+  const edges = [...nodeNames, ...(shape.hasInnerEdge ? [INNER] : [])];
+  const nodes: readonly SimulatedNode[] = edges.map((name) =>
     createNode({
       ...common,
       machine: machine(name),
+      database: name === INNER ? database : null,
       names: customers.names,
       askers,
       observe: customers.observe,
@@ -231,7 +235,7 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
         wrong,
       })
     : null;
-  const witnesses = new Map<string, Witness>(NODES.map((name) => [name, createWitness(name, truth)]));
+  const witnesses = new Map<string, Witness>(edges.map((name) => [name, createWitness(name, truth)]));
   let pause = 0;
   let sleeps = 0;
   function killAll(): void {
@@ -272,7 +276,8 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
       await truth.catchUp();
       for (const node of nodes) {
         const view = node.serving();
-        if (view !== null) witnesses.get(node.name)!.look(view.state, scheduler.now());
+        if (view !== null && node.anew() === null)
+          witnesses.get(node.name)!.look(view.state, scheduler.now());
       }
     },
     killed(node) {

@@ -250,11 +250,13 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
           tokens.filter((token) => token.name === name).map(({ token }) => token),
         ),
     },
-    observe({ node, sentAt, answeredAt, claim, asked, answer }) {
+    observe({ node: name, sentAt, answeredAt, claim, asked, answer }) {
       if (answer === null || (asked.type !== 'TXT' && asked.type !== 'A')) return;
       model.event(answeredAt);
       counters.count('answer judged');
-      const { clock, currentAt, isStale, epoch } = claim;
+      const { clock, currentAt, isStale, epoch, anew } = claim;
+      // Whoever lost the view and has not heard of the end of the log is somebody else: it may be behind what it has shown before.
+      const node = anew === null ? name : `${name} begun ${anew} times`;
       if (asked.dataset !== null) {
         const { rcode, envelope: text } = answer;
         const { dataset, type } = asked;

@@ -39,6 +39,8 @@ export interface NodeClaim {
   readonly currentAt: number | null;
   /** True: it says that its view may be behind. */
   readonly isStale: boolean;
+  /** Not null: it began so often without a view, and has not heard all of the log since. */
+  readonly anew: number | null;
   /** Its wall clock. */
   readonly clock: number;
 }
