@@ -98,7 +98,7 @@ interface StoredAnswer {
   readonly result: unknown;
 }
 
-/** Rolls back a unit of work when another request has taken its key. `runOnce` catches it. */
+/** Rolls back a unit of work when another request has taken its key, or the account is gone. `runOnce` catches it. */
 class Repeated extends Error {}
 
 /**
@@ -137,7 +137,6 @@ export async function runOnce<T>(
   try {
     return await run((work) =>
       unit(async (tx) => {
-        await holdCustomer(tx, actor.customerId);
         const row = { id, customer_id: actor.customerId, created_at: now };
         if (!(await takeKey(tx, row, before))) throw new Repeated();
         const result = await work(tx);
@@ -150,8 +149,12 @@ export async function runOnce<T>(
   } catch (error) {
     if (!(error instanceof Repeated)) throw error;
   }
-  // A unit of work starts after the unit that took the key has committed.
-  const other = await store.write((tx) => findAnswer(tx, id, before));
+  // A unit of work starts after the unit that took the key has committed. Answers go with their account.
+  const other = await store.write(async (tx) => {
+    const answer = await findAnswer(tx, id, before);
+    if (answer === null) await holdCustomer(tx, actor.customerId);
+    return answer;
+  });
   if (other === null) throw new Error('an idempotency key was taken and has no answer');
   return resultOf(other);
 }

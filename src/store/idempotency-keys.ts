@@ -30,15 +30,20 @@ const FREE = statement<{ id: string; before: number }>(
   'delete from idempotency_keys where id = :id and created_at <= :before',
 );
 
-const TAKE = statement<Omit<IdempotencyKeysTable, 'octets'>, { id: string }>(
+/** @param lock what the reference to the customer takes anyhow on PostgreSQL */
+const take = (lock: string): string =>
   `insert into idempotency_keys (id, customer_id, answer, octets, created_at)
-  values (:id, :customer_id, :answer, 0, :created_at) on conflict (id) do nothing returning id`,
-);
+  select :id, id, :answer, 0, :created_at from (select id from customers where id = :customer_id and closing = 0 ${lock}) as open
+  where true on conflict (id) do nothing returning id`;
+
+const TAKE = statement<Omit<IdempotencyKeysTable, 'octets'>, { id: string }>(take(''), {
+  postgres: take('for key share'),
+});
 
 /**
  * Takes a key, with an empty answer, before the work of the same unit. On PostgreSQL a second unit waits here until the first has ended.
  * @param before keys taken at this time or earlier are free again
- * @returns false when the key is taken
+ * @returns false when the key is taken, or the customer is being deleted or gone
  */
 export async function takeKey(tx: Tx, row: TakenKey, before: number): Promise<boolean> {
   await FREE.run(tx, { id: row.id, before });

@@ -101,14 +101,25 @@ export async function revokeQueryToken(
   return known && { ...known, changed: false };
 }
 
+/** How far a clock may be wrong, milliseconds. */
+const CLOCK_WRONG = 86_400_000;
+
+/**
+ * Tokens that ended by then have ended by every clock: nodes refuse them by their own. Until then they are revoked where their rights end, and
+ * are in snapshots: were they left out at their end, a control process whose clock is ahead would leave out tokens that nodes still honour.
+ */
+export function endedBy(now: number): number {
+  return now - CLOCK_WRONG;
+}
+
 const LIVE_OF = statement<
-  { customerId: string; userId: string; now: number; limit: number },
+  { customerId: string; userId: string; ended: number; limit: number },
   { id: string; digest: string; namespace: string }
 >(
   `select query_tokens.id, query_tokens.digest, namespaces.name as namespace
   from query_tokens join namespaces on namespaces.id = query_tokens.namespace_id
   where query_tokens.created_by = :userId and namespaces.customer_id = :customerId and namespaces.closing = 0
-    and query_tokens.revoked_at is null and query_tokens.expires_at > :now limit :limit`,
+    and query_tokens.revoked_at is null and query_tokens.expires_at > :ended limit :limit`,
 );
 const REVOKE_ALL = listStatement<{ ids: readonly string[]; now: number }>(
   'update query_tokens set revoked_at = :now where id in (:ids)',
@@ -116,7 +127,7 @@ const REVOKE_ALL = listStatement<{ ids: readonly string[]; now: number }>(
 );
 
 /**
- * Revokes up to `limit` live tokens that a user made in the customer's namespaces.
+ * Revokes up to `limit` tokens that a user made in the customer's namespaces, unless they ended long ago.
  * @returns what the log tells of each
  */
 export async function revokeTokensOf(
@@ -126,23 +137,23 @@ export async function revokeTokensOf(
   now: number,
   limit: number,
 ): Promise<{ readonly namespace: string; readonly digest: string }[]> {
-  const live = await LIVE_OF.all(tx, { customerId, userId, now, limit });
+  const live = await LIVE_OF.all(tx, { customerId, userId, ended: endedBy(now), limit });
   if (live.length > 0) await REVOKE_ALL.run(tx, { ids: live.map(({ id }) => id), now });
   return live.map(({ namespace, digest }) => ({ namespace, digest }));
 }
 
 const LIVE_OF_SESSION = statement<
-  { sessionId: string; now: number; limit: number },
+  { sessionId: string; ended: number; limit: number },
   { id: string; digest: string; namespace: string; owner: string }
 >(
   `select query_tokens.id, query_tokens.digest, namespaces.name as namespace, namespaces.customer_id as owner
   from query_tokens join namespaces on namespaces.id = query_tokens.namespace_id
   where query_tokens.session_id = :sessionId and namespaces.closing = 0
-    and query_tokens.revoked_at is null and query_tokens.expires_at > :now limit :limit`,
+    and query_tokens.revoked_at is null and query_tokens.expires_at > :ended limit :limit`,
 );
 
 /**
- * Revokes up to `limit` live tokens of a session, in whichever customer's namespaces.
+ * Revokes up to `limit` tokens of a session, in whichever customer's namespaces, unless they ended long ago.
  * @returns what the log tells of each
  */
 export async function revokeTokensOfSession(
@@ -151,7 +162,7 @@ export async function revokeTokensOfSession(
   now: number,
   limit: number,
 ): Promise<{ readonly namespace: string; readonly digest: string; readonly owner: string }[]> {
-  const live = await LIVE_OF_SESSION.all(tx, { sessionId, now, limit });
+  const live = await LIVE_OF_SESSION.all(tx, { sessionId, ended: endedBy(now), limit });
   if (live.length > 0) await REVOKE_ALL.run(tx, { ids: live.map(({ id }) => id), now });
   return live.map(({ namespace, digest, owner }) => ({ namespace, digest, owner }));
 }

@@ -368,7 +368,8 @@ export const HARMS: readonly Harm[] = [
         world.datasets.restored(world.database.backupAt);
       });
       return () => {
-        for (const each of [...world.controls, ...world.nodes]) if (!each.isRunning()) each.start();
+        for (const control of world.controls) if (!control.isRunning()) control.start();
+        for (const node of world.nodes) if (node.hasStore && !node.isRunning()) node.start();
       };
     },
   },

@@ -68,6 +68,8 @@ if (isChild) {
   process.on('message', (slice) => void runHere(slice as Slice));
   // Its folder goes with it.
   process.once('SIGTERM', () => process.exit());
+  // Nobody waits for what is left of the slice.
+  process.once('disconnect', () => process.exit());
 }
 
 async function runHere({ first, last, only }: Slice): Promise<void> {

@@ -14,7 +14,7 @@ export interface Truth {
   catchUp(): Promise<void>;
   readonly epoch: string;
   readonly head: number;
-  /** The first change that the log still has. */
+  /** The first change that the log still has, or had after it was pruned and before a backup was put back. */
   readonly oldest: number;
   /** What was true after each change of a database that is or was. */
   history(epoch: string): History;
@@ -30,7 +30,7 @@ export interface Truth {
   miscounted(): Promise<readonly string[]>;
   /** Accounts and namespaces whose deletion has not ended. */
   closing(): Promise<number>;
-  /** Tables with rows of accounts or namespaces that are gone. */
+  /** Tables with rows of accounts, namespaces or histories that are gone. */
   orphaned(): Promise<readonly string[]>;
 }
 
@@ -54,10 +54,12 @@ const CLOSING = `select (select count(*) from customers where closing = 1)
 
 /**
  * Rows that no reference of the database ties to what they are of. Hours of usage may be of a namespace that was deleted while its batch was
- * being added: they hold its id and numbers.
+ * being added: they hold its id and numbers. Histories that have ended go later than their namespaces.
  */
 const ORPHANED = `select 'audit_log' as name from audit_log where customer_id not in (select id from customers)
-  union select 'histories' from histories where customer_id not in (select id from customers)`;
+  union select 'histories' from histories where ended = 0 and namespace_id not in (select id from namespaces)
+  union select 'record_versions' from record_versions where history_id not in (select id from histories)
+  union select 'history_keys' from history_keys where history_id not in (select id from histories where ended = 0)`;
 
 const SERVED = `select version, json_extract(manifest, '$.sha256') as sha256 from dataset_versions
   where state = 'served'`;
@@ -72,6 +74,7 @@ export function createTruth(database: Database): Truth {
   const histories = new Map<string, History>();
   const versionNames: Versions = new Map();
   let bounds = { epoch: '', head: 0, oldest: 1 };
+  let oldest = 1;
 
   function history(epoch: string): History {
     const known = histories.get(epoch);
@@ -90,12 +93,13 @@ export function createTruth(database: Database): Truth {
       return bounds.head;
     },
     get oldest() {
-      return bounds.oldest;
+      return oldest;
     },
     async catchUp() {
       const found = await database.truth.changes.bounds();
       const of = history(found.epoch);
       bounds = found;
+      oldest = Math.max(oldest, found.oldest);
       for (const change of await database.take()) note(of, versionNames, change, change.seq);
     },
     history,

@@ -94,6 +94,29 @@ apiScenarios('organizations, what members made', {
     await world.close();
   },
 
+  'tokens of a member who is removed are revoked until a day after their end: nodes may honour them by other clocks':
+    async (store) => {
+      for (const [afterEnd, isRevoked] of [
+        [1_800_000, true],
+        [86_400_000 - 1, true],
+        [86_400_000, false],
+      ] as const) {
+        const world = await openWorld(store);
+        const organization = await paid(world);
+        const { person, session } = await newMember(world, organization);
+        const { token, expires_at } = await mint(session, organization.namespaces[0] as Json);
+        const before = (await world.changes()).length;
+        world.advance(Date.parse(expires_at) + afterEnd - world.now());
+        // Their session has ended by then: the operator deletes the account, which ends the membership.
+        await deleteAccount(world.deps, person.email);
+        const told = (await world.changes())
+          .slice(before)
+          .flatMap((change) => (change.type === 'token.revoked' ? [change.digest] : []));
+        assert.deepEqual(told, isRevoked ? [digestOf(token)] : [], `${afterEnd} ms`);
+        await world.close();
+      }
+    },
+
   'a member who is removed, leaves or deletes the account takes query tokens and webhooks along (security finding 8)':
     async (store) => {
       for (const way of ['removed', 'leaves', 'deletes', 'deleted by the operator'] as const) {

@@ -24,7 +24,7 @@ import {
   nextRevisions,
 } from '../history/keep.ts';
 import { type Bulk, type BulkResult, parseBulk } from './bulk-shapes.ts';
-import { addRecords, newRow } from './rules.ts';
+import { countRecords, newRow } from './rules.ts';
 import { deletedChange, upsertedChange } from './shapes.ts';
 
 /**
@@ -241,7 +241,7 @@ async function count(tx: Tx, actor: Actor, plan: WritePlan, gone: ReadonlySet<st
   for (const name of plan.added) add(name, 1);
   for (const { id, namespace } of [...plan.expired, ...plan.deleted]) if (gone.has(id)) add(namespace, -1);
   const total = [...deltas.values()].reduce((sum, delta) => sum + delta, 0);
-  if (total !== 0) await addRecords(tx, actor, total);
+  if (total !== 0) await countRecords(tx, actor, total);
   for (const [name, delta] of [...deltas].sort(([a], [b]) => (a < b ? -1 : 1))) {
     if (delta !== 0) await addToNamespaceCount(tx, name, actor.customerId, delta);
   }

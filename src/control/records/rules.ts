@@ -86,7 +86,7 @@ export async function storeNew(
   { onlyIfNew = false }: CreateOptions = {},
 ): Promise<{ readonly row: RecordsTable; readonly seq: number }> {
   const owner = actor.customerId;
-  await addRecords(tx, actor, 1);
+  await countRecords(tx, actor, 1);
   const namespace = await addToNamespaceCount(tx, record.namespace, owner, 1);
   if (namespace === null) throw invalid('key has a namespace that does not exist');
   requireReach(actor, record.namespace);
@@ -241,7 +241,7 @@ export function newRow(
 }
 
 /** Counts what a unit adds or deletes. @throws AppError 422 when the account is full; 401 when it was deleted since the request began */
-export async function addRecords(tx: Tx, actor: Actor, delta: number): Promise<void> {
+export async function countRecords(tx: Tx, actor: Actor, delta: number): Promise<void> {
   const { customerId, tier } = actor;
   if (await addToRecordsCount(tx, customerId, delta, TIERS[tier].records)) return;
   await holdCustomer(tx, customerId);

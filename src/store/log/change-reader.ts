@@ -6,7 +6,7 @@ import { datasetPages, isItemsRow, withItems } from '../dataset-changes.ts';
 import type { StoreSignals } from '../engine/signals.ts';
 import { statement } from '../engine/statement.ts';
 import type { NamespaceRow } from '../namespaces.ts';
-import type { QueryTokenRow } from '../query-tokens.ts';
+import { endedBy, type QueryTokenRow } from '../query-tokens.ts';
 import type { RecordsTable } from '../records.ts';
 import type { Db } from '../store.ts';
 import { base64, type ChangeLogTable } from './change-log.ts';
@@ -135,12 +135,6 @@ async function namespaces(read: Db, after: string): Promise<Item[]> {
   }));
 }
 
-/**
- * Tokens are in a snapshot for a day after their end. A node refuses an ended token by its own clock: were they left out at their end, a control
- * process whose clock is ahead would leave out tokens that nodes must still honour.
- */
-const ENDED_MS = 86_400_000;
-
 const TOKENS = statement<
   { after: string; ended: number },
   Pick<QueryTokenRow, 'id' | 'digest' | 'expires_at'> & { name: string }
@@ -150,7 +144,7 @@ const TOKENS = statement<
 );
 
 async function tokens(read: Db, after: string, now: number): Promise<Item[]> {
-  const rows = await TOKENS.all(read, { after, ended: now - ENDED_MS });
+  const rows = await TOKENS.all(read, { after, ended: endedBy(now) });
   return rows.map((row) => ({
     id: row.id,
     body: { type: 'token.minted', namespace: row.name, digest: row.digest, expiresAt: row.expires_at },

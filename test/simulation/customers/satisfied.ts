@@ -6,7 +6,7 @@ import { type Answers, checkShown } from '../model/usage.ts';
 import type { SimulatedNode } from '../node.ts';
 import type { Scheduler } from '../scheduler.ts';
 import type { Truth } from '../truth.ts';
-import { ERASED_MS as BOUND_MS, type JudgedCustomers } from './judged.ts';
+import { ERASED_MS, type JudgedCustomers } from './judged.ts';
 
 interface Rested {
   readonly scheduler: Scheduler;
@@ -26,8 +26,8 @@ const LEVEL_MS = 2_000;
 const ASKED_TIMES = 6;
 /** A lease of a process that died has to end first. */
 const DELIVERED_MS = 120_000;
-/** Documented are ten seconds (docs/api/records.md), from the end of the last delivery. */
-const ERASED_MS = 12_000;
+/** Ten seconds are documented (docs/api/records.md), from the end of the last delivery. */
+const ERASED_AFTER_DELIVERY_MS = 12_000;
 
 /** Other processes look for what was left unfinished every five seconds. */
 const DELETED_MS = 30_000;
@@ -89,10 +89,14 @@ export async function satisfied({
     const text = customers.missingDelivery();
     if (text !== null) throw new InvariantError(text);
   });
-  if (customers.hasLeft()) await scheduler.advance(BOUND_MS);
-  await within(ERASED_MS, () => {
+  // What went with an account has to be gone by now.
+  if (customers.hasLeft()) await scheduler.advance(ERASED_MS);
+  await within(ERASED_AFTER_DELIVERY_MS, () => {
     for (const file of database.files()) customers.erasure.look('the database', file);
   });
+  const orphaned = await truth.orphaned();
+  if (orphaned.length > 0)
+    throw new InvariantError(`rows of what was deleted are left: ${orphaned.join(', ')}`);
   await look();
 
   async function accountsAreGone(): Promise<void> {
@@ -101,9 +105,6 @@ export async function satisfied({
         throw new InvariantError('the deletion of an account or a namespace does not end');
       await scheduler.advance(STEP_MS);
     }
-    const orphaned = await truth.orphaned();
-    if (orphaned.length > 0)
-      throw new InvariantError(`rows of what was deleted are left: ${orphaned.join(', ')}`);
     customers.settled();
   }
 

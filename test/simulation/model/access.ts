@@ -13,8 +13,8 @@ interface ApiKey {
 }
 
 export interface AccessCheck extends RestCheck {
-  /** A backup was put back: keys that were revoked since are back too, and accounts that were deleted. */
-  restored(): void;
+  /** A backup of that event was put back: keys that were revoked are back too, as far as anybody knows, and accounts that were deleted since. */
+  restored(backup: number): void;
 }
 
 /**
@@ -28,15 +28,16 @@ export function createAccessCheck(model: Model): AccessCheck {
   const left = new Map<string, number>();
 
   return {
-    restored() {
-      left.clear();
+    restored(backup) {
+      for (const [account, at] of left) if (at > backup) left.delete(account);
       for (const key of keys.values()) key.revokedBy = null;
     },
     answered(pending, { status, body }) {
-      if (status < 200 || status >= 300) return;
       const { method, path, credential, account } = pending.request;
-      if ((left.get(account) ?? Number.POSITIVE_INFINITY) < pending.from)
+      const isGone = (left.get(account) ?? Number.POSITIVE_INFINITY) < pending.from;
+      if (isGone && status !== 401 && status < 500)
         throw new ModelError(`${account}: ${method} ${path} is answered ${status}: the account was deleted`);
+      if (status < 200 || status >= 300) return;
       if (method === 'DELETE' && path === '/me') left.set(account, model.now());
       if (method === 'POST' && path === '/api_keys') {
         const { operations, namespaces } = body.scopes;

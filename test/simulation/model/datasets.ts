@@ -60,10 +60,12 @@ export function createDatasetsCheck(): DatasetsCheck {
   let told: Told[] = [];
   /** What was ever published under a number. */
   let published: Told[] = [];
-  /** Retired, as a command has said. Null: all, whose versions nobody was told. */
+  /** Retired, as a command has said. */
   let retired = new Set<string>();
-  /** From then on nodes may go back behind these versions. */
-  const retirements: { readonly version: string | null; readonly at: number }[] = [];
+  /** What a command has tried to publish. */
+  const tried = new Set<string>();
+  /** From then on nodes may go back behind these versions, until they have everything. */
+  let retirements: { readonly versions: readonly string[]; readonly at: number }[] = [];
   const nodes = new Map<string, Shown>();
   /** The newest first; null: nodes may be behind. */
   let level: readonly Edition[] | null = null;
@@ -82,17 +84,24 @@ export function createDatasetsCheck(): DatasetsCheck {
   const editionAmong = (list: readonly Told[], version: string): Edition | undefined =>
     list.find(({ edition }) => edition.version === version)?.edition;
 
-  /** It may have been retired since a node answered it, before this time. */
+  /** Nodes may not know yet that it was retired, before this time. */
   const mayBeRetired = (number: number, before: number): boolean =>
-    retirements.some(({ version, at }) => at <= before && (version === null || numberOf(version) === number));
+    retirements.some(
+      ({ versions, at }) => at <= before && versions.some((version) => numberOf(version) === number),
+    );
 
   return {
-    publishing: (version) => void retired.delete(version),
+    publishing(version) {
+      retired.delete(version);
+      tried.add(version);
+    },
     retiring(version, at) {
       const served = told.filter(({ edition }) => version === null || edition.version === version);
       told = told.filter((each) => !served.includes(each));
-      retirements.push({ version, at });
+      const retirement = { versions: version === null ? [...tried] : [version], at };
+      retirements.push(retirement);
       return (isRetired) => {
+        if (!isRetired) retirements = retirements.filter((each) => each !== retirement);
         if (!isRetired && served.length > 0)
           throw new ModelError(`the dataset: ${version ?? 'a version'} was published, and cannot be retired`);
         const known = version === null ? served.map(({ edition }) => edition.version) : [version];
@@ -142,6 +151,9 @@ export function createDatasetsCheck(): DatasetsCheck {
     level(served) {
       level = null;
       if (served === null) return;
+      // From here on the answer itself is foreseen.
+      retirements = [];
+      for (const { newest } of nodes.values()) newest.length = 0;
       for (const { edition } of told) {
         const found = served.filter(({ version }) => version === edition.version);
         if (found.length !== 1 || found[0]!.sha256 !== edition.signed.sha256)
