@@ -104,7 +104,8 @@ class Repeated extends Error {}
 /**
  * Runs the use case of a POST, once for each `Idempotency-Key`. Its unit of work also stores its result: a crash leaves both or none. A
  * second request waits for the result of the first. A failure leaves the key free.
- * @throws AppError 400 for an invalid key; 401 when the account was deleted since the request began; 422 when it was used for another request, or the customer has too many keys; errors of `run`
+ * @throws AppError 400 for an invalid key; 401 when the account was deleted since the request began; 422 when the key was used for another
+ *   request, or the customer has too many keys; errors of `run`
  */
 export async function runOnce<T>(
   deps: UnitDeps,

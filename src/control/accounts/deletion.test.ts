@@ -43,6 +43,27 @@ async function filled(world: World): Promise<{ customer: Customer; names: string
   return { customer, names, keyToken };
 }
 
+/**
+ * A request that was accepted and waits: the name server of the attacker answers late.
+ * @returns `late`: its answer; `answers`: the name server does now
+ */
+async function lateWebhook(
+  world: World,
+  customer: Customer,
+  headers?: Record<string, string>,
+): Promise<{ late: Promise<Answer>; answers: () => void }> {
+  const delay = Promise.withResolvers<void>();
+  const asked = Promise.withResolvers<void>();
+  world.network.checkUrl = async () => {
+    asked.resolve();
+    await delay.promise;
+    return null;
+  };
+  const late = customer.send('POST', '/webhooks', { webhook: WEBHOOK }, headers);
+  await asked.promise;
+  return { late, answers: delay.resolve };
+}
+
 /** Every row of the tables that has one of the texts in it. */
 async function traces(store: Store, texts: readonly string[]): Promise<string[]> {
   const tables = [
@@ -101,18 +122,9 @@ apiScenarios('account deletion', {
     const world = await openWorld(store);
     const customer = await world.customer();
     const { name } = await customer.namespace();
-    const delay = Promise.withResolvers<void>();
-    const asked = Promise.withResolvers<void>();
-    // The name server of the attacker answers late.
-    world.network.checkUrl = async () => {
-      asked.resolve();
-      await delay.promise;
-      return null;
-    };
-    const late = customer.post('/webhooks', { webhook: WEBHOOK });
-    await asked.promise;
+    const { late, answers } = await lateWebhook(world, customer);
     assert.equal((await customer.send('DELETE', '/me', { email: customer.email })).status, 204);
-    delay.resolve();
+    answers();
     assertFailure(await late, 401, 'authentication_error');
     const actor: SignedIn = {
       customerId: customer.id,
@@ -149,20 +161,11 @@ apiScenarios('account deletion', {
   ) => {
     const world = await openWorld(store);
     const customer = await world.customer();
-    const delay = Promise.withResolvers<void>();
-    const asked = Promise.withResolvers<void>();
-    world.network.checkUrl = async () => {
-      asked.resolve();
-      await delay.promise;
-      return null;
-    };
-    const headers = { 'idempotency-key': 'late' };
-    const late = customer.send('POST', '/webhooks', { webhook: WEBHOOK }, headers);
-    await asked.promise;
+    const { late, answers } = await lateWebhook(world, customer, { 'idempotency-key': 'late' });
     assert.equal((await customer.send('DELETE', '/me', { email: customer.email })).status, 204);
     await deleteClosed({ store, clock: world.now, signal });
     assert.deepEqual(await traces(store, [customer.id]), []);
-    delay.resolve();
+    answers();
     assertFailure(await late, 401, 'authentication_error');
     assert.deepEqual(world.errors, []);
     await world.close();

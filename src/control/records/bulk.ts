@@ -29,7 +29,8 @@ import { deletedChange, upsertedChange } from './shapes.ts';
 
 /**
  * Writes a batch completely or not at all: records are stored or replaced by key, keys under `delete` are deleted.
- * @throws AppError 422 for faults, unknown namespaces or a full account; 401 for one that was deleted meanwhile; 403 outside the allowlist or while suspended; 412 for a condition
+ * @throws AppError 422 for faults, unknown namespaces or a full account; 401 for one that was deleted meanwhile; 403 outside the allowlist or
+ *   while suspended; 412 for a condition
  */
 export async function writeBulk(
   deps: HasUnit & HasClock & HasIds & HasZoneLength & HasHistoryKeys,

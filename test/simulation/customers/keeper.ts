@@ -75,8 +75,7 @@ export function createKeeper({ random, rest, operator, wrong, count }: KeeperOpt
   async function send(of: Home, method: string, path: string, body?: object): Promise<RestAnswer> {
     const account = `${of.name}@example.org`;
     of.token ??= await operator.user(account, 'team');
-    const outcome = await rest.request({ account, credential: 'session', method, path, body }, of.token);
-    const { answer } = outcome;
+    const { answer } = await rest.request({ account, credential: 'session', method, path, body }, of.token);
     // A month of sleep ends the session, and a restore the account.
     if (answer === null || answer.status >= 500 || answer.status === 401) throw new Lost();
     return answer;
@@ -106,11 +105,10 @@ export function createKeeper({ random, rest, operator, wrong, count }: KeeperOpt
       if (key !== undefined) ids.set(key, id);
   }
 
-  async function founded(of: Home): Promise<string> {
-    if (of.id !== null) return of.id;
+  async function founded(of: Home): Promise<void> {
+    if (of.id !== null) return;
     const { body } = await expect(of, 201, 'POST', '/namespaces', { namespace: { name: of.name } });
-    of.id = body.id as string;
-    return of.id;
+    of.id = body.id;
   }
 
   async function switchTo(of: Home, versions: number | null): Promise<void> {
@@ -120,8 +118,8 @@ export function createKeeper({ random, rest, operator, wrong, count }: KeeperOpt
   }
 
   const acts: Readonly<Record<string, (of: Home) => Promise<void>>> = {
+    // On or off alone: what a lower number drops goes some time later.
     async switches(of) {
-      // Fewer than before are dropped some time later.
       await switchTo(of, of.versions.isKept() ? null : random.pick(VERSIONS));
     },
     async writes(of) {
@@ -222,7 +220,7 @@ export function createKeeper({ random, rest, operator, wrong, count }: KeeperOpt
     },
   };
 
-  /** What changes nothing comes as often as what does. */
+  /** What is there twice comes twice as often. */
   const drawn = [
     ...['writes', 'writes', 'writes', 'deletes', 'writes many', 'restores', 'undoes', 'undoes'],
     ...['lists', 'lists', 'lists', 'reads', 'reads', 'counts', 'switches', 'erases versions'],
