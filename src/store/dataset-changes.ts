@@ -17,6 +17,7 @@ import {
   listVersions,
   markRetired,
   partsAfter,
+  servedAmong,
   type VersionRow,
 } from './datasets.ts';
 import { statement } from './engine/statement.ts';
@@ -50,21 +51,23 @@ export function itemText(item: DatasetItem): string {
   return JSON.stringify(itemList(item));
 }
 
-export function isItemsRow({ type }: EncodedChange): boolean {
-  return type === TYPE;
+/** Whether the row is read with what the tables of datasets have now (`withVersions`). */
+export function isOfVersion({ type }: EncodedChange): boolean {
+  return type === TYPE || type === 'dataset.published';
 }
 
-/** The rows as changes, with their items. It may leave out rows at the end, never all. */
-export async function withItems(read: Db, rows: readonly EncodedChange[]): Promise<readonly Change[]> {
+/**
+ * The rows as changes: items of a version with what its parts hold, and what a retired version had as its withdrawal. It may leave
+ * out rows at the end, never all.
+ */
+export async function withVersions(read: Db, rows: readonly EncodedChange[]): Promise<readonly Change[]> {
   const changes: Change[] = [];
   let parts = 0;
   for (const row of rows) {
-    if (!isItemsRow(row)) {
-      changes.push(decodeChange(row));
-      continue;
-    }
-    if (parts++ === PARTS_A_CALL) break;
-    changes.push(await withItemsOf(read, row));
+    if (row.type === TYPE && parts++ === PARTS_A_CALL) break;
+    if (row.type === TYPE) changes.push(await withItemsOf(read, row));
+    else if (isOfVersion(row)) changes.push(await publishedOf(read, row));
+    else changes.push(decodeChange(row));
   }
   return changes;
 }
@@ -76,8 +79,21 @@ const PART = statement<{ versionId: string; part: number }, { data: Uint8Array }
 async function withItemsOf(read: Db, row: EncodedChange): Promise<Change> {
   const { versionId, part } = JSON.parse(row.body) as { versionId: string; part: number };
   const data = (await PART.first(read, { versionId, part }))?.data;
-  if (data !== undefined) return itemsChange(row, versionId, data);
-  // Its parts are deleted, so it was withdrawn later in the log: the view may withdraw it at once.
+  return data === undefined ? withdrawnEarly(row, versionId) : itemsChange(row, versionId, data);
+}
+
+/** Items of a retired version may be missing in the log before this row: it is not served again without them. */
+async function publishedOf(read: Db, row: EncodedChange): Promise<Change> {
+  const { versionId } = JSON.parse(row.body) as { versionId: string };
+  return (await isServed(read, versionId)) ? decodeChange(row) : withdrawnEarly(row, versionId);
+}
+
+async function isServed(read: Db, versionId: string): Promise<boolean> {
+  return (await servedAmong(read, [versionId])).has(versionId);
+}
+
+/** For a version that was withdrawn later in the log: the view may withdraw it at once. */
+function withdrawnEarly(row: EncodedChange, versionId: string): Change {
   return decodeChange({ ...row, type: 'dataset.withdrawn', body: JSON.stringify({ v: 1, versionId }) });
 }
 
@@ -113,7 +129,9 @@ export async function* datasetPages(read: Db): AsyncIterable<readonly ChangeBody
   if (keys.length > 0) yield keys.map(keyChange);
   for (const version of await listVersions(read, ['importing', 'served'])) {
     yield* itemPages(read, version.id);
-    if (version.state === 'served') yield [publishedChange(version), ...(await proofOf(read, version))];
+    // It may have been retired and have lost its parts meanwhile.
+    if (version.state === 'served' && (await isServed(read, version.id)))
+      yield [publishedChange(version), ...(await proofOf(read, version))];
   }
   const checkpoint = await lastPublishedCheckpoint(read);
   if (checkpoint !== null) yield logCheckpointChanges(checkpoint.note);

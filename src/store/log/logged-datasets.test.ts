@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { itemLines, withDatasets } from '../../../test/support/store/dataset-world.ts';
+import { itemLines, itemName, withDatasets } from '../../../test/support/store/dataset-world.ts';
 import { onEachEngine } from '../../../test/support/store/engines.ts';
 import { withStore } from '../../../test/support/store/fixtures.ts';
 import { createMemoryView } from '../../../test/support/view/memory-view.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { retireDataset } from '../../control/datasets/versions.ts';
+import type { ChangeBody } from '../../protocol/change.ts';
 import { CHECKPOINT_ROOM, proofRoom } from '../../protocol/datasets/log-txt.ts';
 import { listVersions } from '../datasets.ts';
 import type { Store } from '../store.ts';
@@ -17,17 +18,41 @@ import {
   publishLogCheckpoint,
   setLogProof,
 } from '../transparency.ts';
+import { deleteRetired } from '../upkeep.ts';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** What a view that is built anew has of the log. */
-async function rebuilt(store: Store) {
+/** What a view that is built anew has of the log. @param loaded is called after each page */
+async function rebuilt(
+  store: Store,
+  loaded: (page: readonly ChangeBody[]) => Promise<void> = async () => {},
+) {
   const view = createMemoryView();
   const { seq, epoch, pages } = await store.changes.openSnapshot();
   const next = await view.rebuild();
-  for await (const page of pages) await next.load(page);
+  for await (const page of pages) {
+    await next.load(page);
+    await loaded(page);
+  }
   await next.finish([], seq, epoch);
   return view.datasets;
+}
+
+/** The versions that a view has served which read the log change by change. Each has its last item when it is served. */
+async function servedWhileRead(store: Store): Promise<readonly string[]> {
+  const view = createMemoryView();
+  const served = new Set<string>();
+  const { epoch, head } = await store.changes.bounds();
+  const next = await view.rebuild();
+  await next.finish([], 0, epoch);
+  for (let seq = 0; seq < head; seq++) {
+    await view.apply(await store.changes.since(epoch, seq, 1), seq + 1);
+    const manifest = view.datasets.manifest('demo', null);
+    if (manifest === null) continue;
+    served.add(manifest.version);
+    assert.equal(view.datasets.identity('demo', itemName(349)).length, 1);
+  }
+  return [...served];
 }
 
 async function prove(store: Store, proofs: Readonly<Record<string, string>>): Promise<void> {
@@ -58,7 +83,41 @@ function sign(store: Store, size: number, note: string): Promise<void> {
 }
 
 onEachEngine((create) => {
+  describe('a view that reads the log late', () => {
+    it('never serves a version that is retired by now, whether its parts are deleted or will be', () =>
+      withDatasets((world) =>
+        withStore(create, async (store) => {
+          const items = itemLines(350);
+          for (const version of ['1.0.0', '1.1.0'])
+            await world.import(store, world.sign(version, items), { unitParts: 1 });
+          await retireDataset({ store, clock: Date.now }, 'demo', '1.1.0');
+          assert.deepEqual(await servedWhileRead(store), ['1.0.0']);
+          await deleteRetired(store, new AbortController().signal);
+          assert.deepEqual(await servedWhileRead(store), ['1.0.0']);
+          await world.import(store, world.sign('1.2.0', items));
+          assert.deepEqual(await servedWhileRead(store), ['1.0.0', '1.2.0']);
+        }),
+      ));
+  });
+
   describe('a view that is built from the tables', () => {
+    it('does not serve a version that was retired, and lost its items, before they were read', () =>
+      withDatasets((world) =>
+        withStore(create, async (store) => {
+          for (const version of ['1.0.0', '1.1.0'])
+            await world.import(store, world.sign(version, itemLines(2)));
+          let isRetired = false;
+          const view = await rebuilt(store, async (page) => {
+            if (isRetired || !page.some(({ type }) => type === 'dataset.items')) return;
+            isRetired = true;
+            await retireDataset({ store, clock: Date.now }, 'demo', '1.1.0');
+            await deleteRetired(store, new AbortController().signal);
+          });
+          assert.equal(view.manifest('demo', null)?.version, '1.0.0');
+          assert.equal(view.identity('demo', itemName(1)).length, 1);
+        }),
+      ));
+
     it('has the proofs of served versions and the newest published checkpoint, as far as DNS has room for them', () =>
       withDatasets((world) =>
         withStore(create, async (store) => {
