@@ -86,7 +86,7 @@ function publishUnit(
     if (isFirst) {
       const note = cosignedNote(options, CHECKPOINT_ROOM);
       await publishLogCheckpoint(tx, checkpoint.size, note, now);
-      changes.push(...logCheckpointChanges(note).map(toNodes));
+      changes.push(...checkpointChange(note));
     }
     if (changes.length > 0) await appendChanges(tx, changes, now);
     return true;
@@ -94,6 +94,11 @@ function publishUnit(
 }
 
 const toNodes = (body: NewBody): NewChange => ({ owner: null, cause: 'direct', ...body });
+
+/** The change that gives nodes the published head; none where no answer over DNS has room for it. */
+export function checkpointChange(note: string): NewChange[] {
+  return logCheckpointChanges(note).map(toNodes);
+}
 
 /**
  * The change that gives nodes a proof; none where no answer over DNS has room for it: then HTTPS alone has it.

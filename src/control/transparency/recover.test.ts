@@ -77,6 +77,7 @@ onEachEngine((create) => {
         await signer.pass();
         assert.equal(signer.report().state, 'behind');
         assert.equal((await lastSignedCheckpoint(store.read))!.size, 2, 'nothing is signed');
+        const { head: before } = await store.changes.bounds();
         const recovered = await recoverLog({ ...deps, policy: world.policy, key: world.keys.key! }, monitor);
         assert.deepEqual(recovered, {
           size: 4,
@@ -86,6 +87,13 @@ onEachEngine((create) => {
           replaced: [],
         });
         assert.equal(await world.published(), published);
+        // Nodes hear of it at once.
+        const { head, epoch } = await store.changes.bounds();
+        const changes = await store.changes.since(epoch, before, head);
+        const told = changes.flatMap((change) =>
+          change.type === 'log.checkpoint' ? [change.checkpoint] : [],
+        );
+        assert.equal(told.at(-1), (await lastPublishedCheckpoint(store.read))!.note);
         const served = (await listDatasets(deps)).map(({ manifest }) => manifest.version);
         assert.deepEqual(served, ['2.0.0']);
         world.time += TURN_OVER;

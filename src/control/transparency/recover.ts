@@ -34,6 +34,7 @@ import {
 import type { HasClock, HasStore } from '../deps.ts';
 import { appendLogEntries, type EntryDraft, entryName, insertAt, retireLogged } from './append.ts';
 import { verifierKeyOfLog } from './init.ts';
+import { checkpointChange } from './publish.ts';
 import type { LogKey } from './signer.ts';
 import { rootAt } from './tree.ts';
 
@@ -131,7 +132,8 @@ async function replace(
   const retired = rows.filter(
     (row) => !given.includes(row) && state.get(entryName(row))?.kind === 'retirement',
   );
-  const changes: NewChange[] = [...keys, ...linked];
+  // The head that holds now: no pass may be due for hours that would tell nodes.
+  const changes: NewChange[] = [...keys, ...linked, ...checkpointChange(note)];
   if (changes.length > 0) await appendChanges(tx, changes, now);
   await retireVersions(tx, [...retired, ...given], now);
   for (const { slug, version } of given) await retireLogged(tx, slug, version, now);
