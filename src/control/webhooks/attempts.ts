@@ -328,6 +328,22 @@ export async function cancelAttempt(
   await releaseLease(tx, hook, now, restsUntil === null ? {} : { rests_until: restsUntil });
 }
 
+/** Undoes a claim of which nobody knows whether it was committed: no attempt was made of what it began. */
+export async function giveBackClaim(
+  tx: Tx,
+  claim: string,
+  ids: readonly string[],
+  now: number,
+): Promise<void> {
+  for (const id of ids) {
+    const hook = await leases.holdClaimed(tx, id, claim);
+    if (hook === null) continue;
+    const begun = hook.claimed_delivery && (await rows.begunDelivery(tx, hook.claimed_delivery));
+    if (begun) await rows.takeBackAttempt(tx, begun.id, begun.attempts);
+    await releaseLease(tx, hook, now, {});
+  }
+}
+
 async function beginNextOrRelease(
   tx: Tx,
   hook: leases.HeldWebhook,

@@ -240,6 +240,32 @@ for (const { name, create, skip } of ENGINES) {
       assert.equal(run.faults.splice(0).length, 1);
     });
 
+    scenario(
+      'a claim whose answer was lost is given back, uncounted and in order (seed 396177500)',
+      async (run) => {
+        const id = await hookOf(run);
+        const hour = 3_600_000;
+        let isAhead = true;
+        const forgetful: Store = {
+          ...run.store,
+          async write(work) {
+            const done = await run.store.write(work);
+            const { claim } = await webhookOf(run.store, id);
+            if (claim === null || !isAhead) return done;
+            assert.equal((await deliveriesOf(run.store, id))[0]!.attempts, 1);
+            isAhead = false;
+            throw new Error('the connection is lost');
+          },
+        };
+        await enqueue(run.store, id, 3, run.now);
+        run.start({ store: forgetful, clock: () => run.now + (isAhead ? hour : 0) });
+        await delivered(run.store, id, 3);
+        assert.deepEqual(seqs(run), [1, 2, 3]);
+        assert.ok((await deliveriesOf(run.store, id)).every(({ attempts }) => attempts === 1));
+        assert.equal(run.faults.splice(0).length, 1);
+      },
+    );
+
     scenario('a database that fails for a while is asked again, and nothing is sent twice', async (run) => {
       const id = await hookOf(run);
       let failing = 0;

@@ -18,6 +18,7 @@ import {
   claimAttempts,
   type DeliveryAttempt,
   type EndedCounts,
+  giveBackClaim,
   type Settled,
   settleAttempt,
   webhookBackoffMs,
@@ -298,6 +299,9 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     };
   }
 
+  /** The claim that began last, unless it is known how it ended. */
+  let unsure: { readonly claim: string; readonly ids: readonly string[] } | null = null;
+
   /** @returns milliseconds until a delivery may be due; 0: one may be due now */
   async function claimDue(): Promise<number> {
     const free = workers - pools.busy();
@@ -311,12 +315,22 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     }
     const ids = assigned.map(({ id }) => id);
     const rules = { leaseMs, schedule: options.schedule, claim: newId(), ids };
+    unsure = { claim: rules.claim, ids };
     const claimed = await store.write((tx) => claimAttempts(tx, { ...rules, now: clock() }));
+    unsure = null;
     for (const attempt of claimed.attempts) {
       start(attempt, assigned.find(({ id }) => id === attempt.webhookId)?.pool ?? 'general');
     }
     reportEnded(observe, claimed.ended);
     return claimed.seen > 0 ? 0 : HELD_WAIT_MS;
+  }
+
+  /** Where the answer of the database was lost, these webhooks would rest until the lease ends: for hours by a clock that is ahead. */
+  async function giveBackUnsure(): Promise<void> {
+    if (unsure === null) return;
+    const { claim, ids } = unsure;
+    await store.write((tx) => giveBackClaim(tx, claim, ids, clock()));
+    unsure = null;
   }
 
   let hasCommitted = false;
@@ -327,6 +341,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     isResting = false;
     if (mustEndLeases) await store.write(endAllLeases);
     mustEndLeases = false;
+    await giveBackUnsure();
     hasCommitted = false;
     const wait = await claimDue();
     failing.delete('search');
