@@ -14,9 +14,9 @@ import { checkEntries, rootAt } from '../../src/control/transparency/tree.ts';
 import { printPolicy } from '../../src/protocol/transparency/policy.ts';
 import { openStore } from '../../src/store/open.ts';
 import { lastPublishedCheckpoint, lastSignedCheckpoint } from '../../src/store/transparency.ts';
-import { assertWhole, memoryLogKeys, ORIGIN, policyOf } from '../support/control/transparency/log-world.ts';
+import { assertWhole, memoryLogKeys, ORIGIN } from '../support/control/transparency/log-world.ts';
 import type { SignerProcessOptions } from '../support/control/transparency/signer-process.ts';
-import { MemoryWitness } from '../support/control/transparency/witness.ts';
+import { MemoryWitness, policyOf } from '../support/control/transparency/witness.ts';
 import { seededRng } from '../support/protocol/dns/fuzz.ts';
 import { findRows } from '../support/store/rows.ts';
 

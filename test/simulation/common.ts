@@ -42,7 +42,7 @@ export interface RestRequest {
 export interface RestAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** Parsed, where the answer is JSON; else its text. */
+  /** Parsed, where the answer is JSON; octets of a tile; else its text. */
   readonly body: unknown;
 }
 

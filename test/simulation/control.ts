@@ -3,7 +3,11 @@ import { LIMITS } from '../../src/base/limits.ts';
 import type { LeaderLock } from '../../src/feed/ports/feed-store.ts';
 import type { SnapshotMaker } from '../../src/feed/snapshots/snapshot-maker.ts';
 import type { OutboundClient } from '../../src/outbound/outbound-client.ts';
-import { type ControlWorkOptions, startControlWork } from '../../src/process/control/control-work.ts';
+import {
+  type ControlTransparency,
+  type ControlWorkOptions,
+  startControlWork,
+} from '../../src/process/control/control-work.ts';
 import {
   type ControlFeed,
   type FeedWorkOptions,
@@ -49,6 +53,8 @@ export interface ControlOptions extends Common {
   readonly parent: Parent | null;
   /** It makes snapshots. */
   readonly makesSnapshots: boolean;
+  /** Of the transparency log; null: there is none. */
+  readonly transparency: (ports: ProcessPorts) => ControlTransparency | null;
   /** What customers' endpoints do with a delivery. */
   readonly deliver: (delivery: ArrivedDelivery) => EndpointAnswer;
   /** From 0 up to 1: how long messages of customers take. */
@@ -141,6 +147,7 @@ export function createControl(options: ControlOptions): SimulatedControl {
     if (options.parent !== null) startRollover(ports, zoneKeys, feed, options.parent);
     const work = startControlWork({
       ...workParts(ports, options),
+      transparency: options.transparency(ports),
       store,
       secret,
       timers,
@@ -247,11 +254,13 @@ async function inject(
     headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
     ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
   });
-  const isJson = `${answer.headers['content-type']}`.startsWith('application/json');
+  const type = `${answer.headers['content-type']}`;
+  const isJson = type.startsWith('application/json');
+  const plain = type === 'application/octet-stream' ? answer.rawPayload : answer.body;
   return {
     status: answer.statusCode,
     headers: answer.headers as RestAnswer['headers'],
-    body: isJson && answer.body !== '' ? (JSON.parse(answer.body) as unknown) : answer.body,
+    body: isJson && answer.body !== '' ? (JSON.parse(answer.body) as unknown) : plain,
   };
 }
 

@@ -89,6 +89,14 @@ export function versionName({ slug, version }: { readonly slug: string; readonly
   return `dataset ${slug} ${version}`;
 }
 
+/** The proof of a version in the transparency log. */
+export function proofName({ slug, version }: { readonly slug: string; readonly version: string }): string {
+  return `proof ${slug} ${version}`;
+}
+
+/** The head of the transparency log that is published. */
+export const LOG_HEAD = 'log';
+
 /** All that an answer is made of. */
 export function answerParts(record: Omit<HostedRecord, 'data'>, base64: string): string {
   const { plain, format, ttlSeconds, expiresAt } = record;

@@ -1,7 +1,7 @@
 import type { HostedRecord } from '../../src/view/view.ts';
 import type { MemoryState } from '../support/view/memory-view.ts';
 import { versionText } from './datasets/editions.ts';
-import { answerParts, type History, openness, versionName } from './history.ts';
+import { answerParts, type History, LOG_HEAD, openness, proofName, versionName } from './history.ts';
 import type { Truth } from './truth.ts';
 
 export class InvariantError extends Error {
@@ -28,6 +28,11 @@ function contentsOf(
   for (const [key, record] of records) contents.set(`record ${key}`, textOf(record));
   for (const [id, manifest] of datasets.manifests)
     contents.set(versionName(manifest), versionText(manifest, datasets.items.get(id)));
+  for (const [id, proof] of datasets.proofs) {
+    const manifest = datasets.manifests.get(id);
+    if (manifest !== undefined) contents.set(proofName(manifest), proof);
+  }
+  for (const checkpoint of datasets.checkpoint.values()) contents.set(LOG_HEAD, checkpoint);
   return contents;
 }
 

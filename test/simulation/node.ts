@@ -135,6 +135,7 @@ export function createNode(options: NodeOptions): SimulatedNode {
       node: name,
       count: options.askers.between(1, 2),
       shared,
+      isLogged: options.names.isLogged,
       clock,
       timers: process,
       counters,

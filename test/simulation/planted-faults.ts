@@ -231,6 +231,27 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     to: '  return retired;',
     finds: /^not at rest|of the dataset/,
   },
+  'proof-of-another-entry': {
+    why: 'readers are given proofs that prove nothing',
+    file: 'src/control/transparency/publish.ts',
+    from: 'const indexes = entries.map(({ idx }) => idx);',
+    to: 'const indexes = entries.map(({ idx }) => Math.max(0, idx - 1));',
+    finds: /a proof proves nothing/,
+  },
+  'proof-not-told': {
+    why: 'nodes have no proof of a version until they rebuild',
+    file: 'src/control/transparency/publish.ts',
+    from: 'if (versionId !== null && served.has(versionId)) changes.push(',
+    to: 'if (versionId !== null && !served.has(versionId)) changes.push(',
+    finds: /^not at rest|has no proof/,
+  },
+  'published-without-witnesses': {
+    why: 'readers are shown a head of the transparency log that no quorum has cosigned',
+    file: 'src/control/transparency/signer.ts',
+    from: 'if (mayBeBehind(answers) || !isQuorum(policy, cosignersOf(answers))) {',
+    to: 'if (mayBeBehind(answers)) {',
+    finds: /the head of the log is not trusted/,
+  },
   'undo-over-later-writes': {
     why: 'an undo takes back what somebody has written since',
     file: 'src/control/history/undo.ts',

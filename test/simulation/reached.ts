@@ -26,6 +26,7 @@ export const REACHED: readonly string[] = [
   ...['published', 'published before', 'retired', 'refused', 'command killed'].map(
     (what) => `dataset ${what}`,
   ),
+  'log at rest',
   ...['is taken in', 'is removed', 'looks'].map((what) => `member ${what}`),
   ...['lists', 'counts', 'restores', 'undoes', 'switches'].map((what) => `keeper ${what}`),
   'question over a commit',

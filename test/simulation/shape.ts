@@ -13,8 +13,12 @@ export interface Shape {
   readonly rollsKeys: boolean;
   /** After so many steps everything sleeps until a token is about to end; null: never. */
   readonly sleepsAfter: number | null;
+  /** After so many steps a backup is put back; null: where chance says so. */
+  readonly restoredAfter: number | null;
   /** The operator publishes versions of a dataset. */
   readonly hasDatasets: boolean;
+  /** What it publishes goes into a transparency log. */
+  readonly isLogged: boolean;
   /** There is an organization of two users. */
   readonly hasTeam: boolean;
   /** One more edge has the store itself, as in a process that is control and edge. */
@@ -38,6 +42,8 @@ const ROLLING = { every: 150, at: 10 } as const;
 const ENDING = { every: 5, at: 2 } as const;
 const UNACKNOWLEDGED = { every: 7, at: 3 } as const;
 const PUBLISHING = { every: 9, at: 3 } as const;
+/** Of the seeds in which something is published. Signers wait for seconds: more steps. */
+const LOGGED = { every: 27, at: 12, steps: 15, restored: 0.3 } as const;
 const TEAM = { every: 29, at: 5 } as const;
 const LEAVING = { every: 11, at: 6 } as const;
 const KEEPING = { every: 17, at: 8 } as const;
@@ -62,11 +68,17 @@ export function shapeOf(seed: number): Shape {
         customers: random.pick([1, 1, 2, 2, 3]),
         steps: rollsKeys ? ROLLING_STEPS : random.between(3, 9),
       };
+  const isLogged = seed % LOGGED.every === LOGGED.at;
   return {
     ...size,
+    steps: size.steps + (isLogged && !rollsKeys ? LOGGED.steps : 0),
     isSigned: seed % SIGNED === 0,
     rollsKeys,
     hasDatasets: seed % PUBLISHING.every === PUBLISHING.at,
+    isLogged,
+    // A log that lost what witnesses have seen: late enough that they have.
+    restoredAfter:
+      isLogged && random.chance(LOGGED.restored) ? Math.floor((2 * (size.steps + LOGGED.steps)) / 3) : null,
     hasTeam: seed % TEAM.every === TEAM.at,
     // Its answers would need the keys of the zone, which nodes show.
     hasInnerEdge: seed % INNER.every === INNER.at && seed % SIGNED !== 0,

@@ -68,11 +68,12 @@ async function storm(
   await scheduler.advance(500);
   void judged.begin();
   await scheduler.advance(1_000);
-  const { steps, sleepsAfter, losesAcknowledgements } = shapeOf(seed);
+  const { steps, sleepsAfter, restoredAfter, losesAcknowledgements } = shapeOf(seed);
   for (let step = 0; step < steps; step++) {
     for (const each of [random, customers, judged]) each.enter(step);
     const ms = random.chance(0.1) ? random.between(500, 3_000) : random.between(1, 300);
     publishing?.enter(step);
+    world.log?.enter(step);
     judged.team?.enter(step);
     judged.keeper?.enter(step);
     if (only?.includes(step) === false) {
@@ -82,6 +83,7 @@ async function storm(
     counters.count('steps');
     for (let left = customers.pick(ACTS); left > 0; left--) judged.act();
     publishing?.perhaps();
+    world.log?.perhaps();
     judged.team?.perhaps();
     judged.keeper?.perhaps();
     for (const node of nodes) {
@@ -89,6 +91,7 @@ async function storm(
       node.isAsked();
     }
     if (random.chance(0.25)) begin(world, harms, ends, counters);
+    if (step === restoredAfter) begin(world, RESTORE, ends, counters);
     isLate ||= ends.has(LATE);
     if (random.chance(0.2)) heal(world, ends);
     await scheduler.advance(ms);
@@ -138,6 +141,7 @@ async function loseUsage(world: World): Promise<void> {
 }
 
 const LATE = 'network: messages come up to a minute late';
+const RESTORE = HARMS.filter(({ name }) => name === 'database: is restored');
 const ANSWER_MS = 10_000;
 
 function begin(
@@ -203,7 +207,12 @@ async function rest(world: World, counters: Counters): Promise<void> {
     await scheduler.advance(LOOK_MS);
     await world.look();
     const tables = await truth.tables();
-    const wrong = nodes.map((node) => differs(node, tables, scheduler.now())).find((text) => text !== null);
+    // One that began to start while the database was slow is waited for too.
+    const starting = world.controls.filter((control) => control.feed() === null);
+    const wrong = [
+      ...starting.map(({ name }) => `${name} is not up`),
+      ...nodes.map((node) => differs(node, tables, scheduler.now())),
+    ].find((text) => text !== null);
     if (wrong === undefined) break;
     if (scheduler.now() - began > REST_MS)
       throw new InvariantError(`not at rest after ${REST_MS} ms: ${wrong}`);

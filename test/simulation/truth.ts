@@ -5,7 +5,15 @@ import { contentFormat, FORMATS } from '../../src/protocol/query/envelope.ts';
 import { createMemoryView, type MemoryState } from '../support/view/memory-view.ts';
 import type { Database } from './database.ts';
 import { editionWith, versionText } from './datasets/editions.ts';
-import { answerParts, createHistory, type History, openness, versionName } from './history.ts';
+import {
+  answerParts,
+  createHistory,
+  type History,
+  LOG_HEAD,
+  openness,
+  proofName,
+  versionName,
+} from './history.ts';
 import type { ServedVersion } from './model/datasets.ts';
 import type { Answers } from './model/usage.ts';
 
@@ -150,12 +158,15 @@ export function createTruth(database: Database): Truth {
   };
 }
 
-/** Names of published versions by their ids, of all databases. */
-type Versions = Map<string, string>;
+/** Published versions by their ids, of all databases. */
+type Versions = Map<string, Named>;
+type Named = Parameters<typeof versionName>[0];
 
 function note(history: History, versions: Versions, body: ChangeBody, seq: number): void {
-  if (body.type === 'dataset.published') versions.set(body.versionId, versionName(body.manifest));
-  const id = body.type === 'dataset.withdrawn' ? (versions.get(body.versionId) ?? null) : thingOf(body);
+  if (body.type === 'dataset.published') versions.set(body.versionId, body.manifest);
+  const named = 'versionId' in body ? versions.get(body.versionId) : undefined;
+  if (body.type === 'dataset.withdrawn' && named !== undefined) history.put(proofName(named), seq, null);
+  const id = thingOf(body, named);
   if (id === null) return;
   // Which payload it was, nobody can know any more.
   if (body.type === 'record.upserted' && body.data === null) {
@@ -171,10 +182,13 @@ function note(history: History, versions: Versions, body: ChangeBody, seq: numbe
 }
 
 /** What a change is about; null: nothing that a view holds. */
-function thingOf(body: ChangeBody): string | null {
+/** @param named the version that it names by its id */
+function thingOf(body: ChangeBody, named: Named | undefined): string | null {
   if ('key' in body) return `record ${body.key}`;
   if ('digest' in body) return `token ${body.namespace} ${body.digest}`;
-  if (body.type === 'dataset.published') return versionName(body.manifest);
+  if (body.type === 'log.checkpoint') return LOG_HEAD;
+  if (named !== undefined && body.type === 'log.proof') return proofName(named);
+  if (named !== undefined && body.type !== 'dataset.items') return versionName(named);
   return body.type.startsWith('namespace.') ? `namespace ${body.namespace}` : null;
 }
 
@@ -196,6 +210,10 @@ function contentOf(body: ChangeBody): string | null {
       const { sha256 } = body.manifest;
       return versionText(body.manifest, editionWith(sha256)?.windows);
     }
+    case 'log.proof':
+      return body.proof;
+    case 'log.checkpoint':
+      return body.checkpoint;
     case 'token.minted':
       return `until ${body.expiresAt}`;
     case 'namespace.upserted':

@@ -22,6 +22,7 @@ import { createMachine, type Machine } from './process.ts';
 import { createRandom, type Random } from './random.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
 import { shapeOf } from './shape.ts';
+import { createRegistryLog, type RegistryLog } from './transparency/registry-log.ts';
 import { createTruth, type Truth } from './truth.ts';
 import { createUsageLedger, type UsageLedger } from './usage-ledger.ts';
 
@@ -47,6 +48,8 @@ export interface World {
   /** Null: no operator publishes datasets. */
   readonly publishing: Publishing | null;
   readonly datasets: DatasetsCheck;
+  /** Null: what is published goes into no transparency log. */
+  readonly log: RegistryLog | null;
   /** What customers' endpoints do with a delivery. */
   endpoint: (delivery: ArrivedDelivery) => EndpointAnswer;
   /** The last sign-in code that was mailed, by address. */
@@ -108,6 +111,7 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
     publishing: 12,
     team: 13,
     keeper: 14,
+    log: 15,
     machines: 100,
   };
   const randomOf = (stream: number): Random => createRandom(seed, stream);
@@ -153,7 +157,7 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
   const ways = randomOf(streams.customers);
   const invitations = new Map<string, string>();
   const nodeNames = NODES.slice(0, shape.nodes);
-  const controls = CONTROLS.slice(0, shape.controls).map((name) =>
+  const controls: readonly SimulatedControl[] = CONTROLS.slice(0, shape.controls).map((name) =>
     createControl({
       ...common,
       machine: machine(name),
@@ -162,6 +166,7 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
       nodes: nodeNames,
       parent: rollsKeys ? parent : null,
       makesSnapshots: name === SNAPSHOTS,
+      transparency: (ports) => log?.ofControl(ports) ?? null,
       deliver: (delivery) => world.endpoint(delivery),
       sendCode: (email, code) => void world.codes.set(email, code),
       sendInvitation: ({ to, token }) => void invitations.set(to, token),
@@ -170,6 +175,17 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
     }),
   );
   const truth = createTruth(database);
+  const log: RegistryLog | null = shape.isLogged
+    ? createRegistryLog({
+        ...common,
+        database,
+        controls,
+        random: randomOf(streams.log),
+        epoch: () => truth.epoch,
+        wrong,
+      })
+    : null;
+  await log?.begin();
   await truth.catchUp();
   const usage = createUsageLedger(scheduler, truth);
   const askers = randomOf(streams.askers);
@@ -204,6 +220,7 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
     mayLeave: shape.mayLeave,
     datasetVersions: () => publishing?.versions ?? null,
     datasets,
+    log: () => log,
     teamRandom: shape.hasTeam ? randomOf(streams.team) : null,
     keeperRandom: shape.keepsHistory ? randomOf(streams.keeper) : null,
     invitations,
@@ -231,6 +248,7 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
         database,
         random: randomOf(streams.publishing),
         check: datasets,
+        log,
         pickClock: (from) => from.pick(controls).machine.clock.wall,
         wrong,
       })
@@ -259,6 +277,7 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
     nodes,
     publishing,
     datasets,
+    log,
     usage,
     trace: say,
     rollsKeys,

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { policyOf } from '../../../test/support/control/transparency/log-world.ts';
-import { MemoryWitness, response, sendTo } from '../../../test/support/control/transparency/witness.ts';
+import {
+  MemoryWitness,
+  policyOf,
+  response,
+  sendTo,
+} from '../../../test/support/control/transparency/witness.ts';
 import type { OutboundResult } from '../../outbound/request.ts';
 import { leafHash, nodeHash } from '../../protocol/transparency/tree.ts';
 import { verifierKeyOfLog } from './init.ts';

@@ -4,6 +4,7 @@ import type { Store } from '../../../src/store/store.ts';
 import type { ArrivedDelivery, EndpointAnswer, RestRequest } from '../common.ts';
 import type { SimulatedControl } from '../control.ts';
 import type { Counters } from '../counters.ts';
+import { isOfLog } from '../edge/dataset-answers.ts';
 import type { Names } from '../edge/names.ts';
 import type { Observation } from '../edge/observation.ts';
 import { createAccessCheck } from '../model/access.ts';
@@ -23,6 +24,7 @@ import { createUsageCheck } from '../model/usage.ts';
 import { createWebhooksCheck } from '../model/webhooks.ts';
 import type { Random } from '../random.ts';
 import type { Scheduler } from '../scheduler.ts';
+import type { RegistryLog } from '../transparency/registry-log.ts';
 import { createClients, type Operator, type Rest } from './clients.ts';
 import { KEYS, NAMES } from './customer.ts';
 import { type Customers, createCustomers } from './customers.ts';
@@ -81,6 +83,8 @@ interface JudgedOptions {
   /** Versions that the operator has tried to publish; null: no operator does. */
   readonly datasetVersions: () => number | null;
   readonly datasets: DatasetsCheck;
+  /** Null: there is no transparency log. */
+  readonly log: () => RegistryLog | null;
   /** Of the users of an organization; null: there is none. */
   readonly teamRandom: Random | null;
   /** Of the customer who keeps history; null: there is none. */
@@ -243,6 +247,9 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
       get datasetVersions() {
         return options.datasetVersions();
       },
+      get isLogged() {
+        return options.log() !== null;
+      },
       namespaces: NAMES,
       keysOf: (name) => KEYS.map((key) => key.replace('NAME', name)),
       tokensOf: (name) =>
@@ -260,8 +267,9 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
       if (asked.dataset !== null) {
         const { rcode, envelope: text } = answer;
         const { dataset, type } = asked;
-        if (type === 'TXT')
-          options.datasets.answered({ node, epoch, sentAt, answeredAt, asked: dataset, rcode, text });
+        if (type !== 'TXT') return;
+        if (isOfLog(dataset)) options.log()?.answered(node, dataset, text);
+        else options.datasets.answered({ node, epoch, sentAt, answeredAt, asked: dataset, rcode, text });
         return;
       }
       const claimed = isStale || currentAt === null ? null : sentAt - (clock - currentAt) - CLAIM_MS;

@@ -5,6 +5,7 @@ import type { DatasetsCheck } from '../model/datasets.ts';
 import { type Answers, checkShown } from '../model/usage.ts';
 import type { SimulatedNode } from '../node.ts';
 import type { Scheduler } from '../scheduler.ts';
+import type { RegistryLog } from '../transparency/registry-log.ts';
 import type { Truth } from '../truth.ts';
 import { ERASED_MS, type JudgedCustomers } from './judged.ts';
 
@@ -15,6 +16,8 @@ interface Rested {
   readonly truth: Pick<Truth, 'used' | 'versions' | 'closing' | 'orphaned'>;
   readonly publishing: Publishing | null;
   readonly datasets: DatasetsCheck;
+  /** Null: there is no transparency log. */
+  readonly log: RegistryLog | null;
   readonly nodes: readonly SimulatedNode[];
   /** @throws what was found to be wrong */
   readonly look: () => Promise<void>;
@@ -43,6 +46,7 @@ export async function satisfied({
   nodes,
   publishing,
   datasets,
+  log,
   look,
 }: Rested): Promise<void> {
   async function until(isDone: () => boolean): Promise<void> {
@@ -73,10 +77,17 @@ export async function satisfied({
   await until(() => team?.isActing() !== true);
   keeper?.finish();
   await until(() => keeper?.isActing() !== true);
+  await log?.settled(
+    () => publishing?.recover(),
+    () => truth.versions(),
+  );
+  await until(() => publishing?.isRunning() !== true);
   await usageIsShown();
   await scheduler.advance(LEVEL_MS);
   customers.level(scheduler.now());
-  if (publishing !== null) datasets.level(await truth.versions());
+  const served = publishing === null ? [] : await truth.versions();
+  if (publishing !== null) datasets.level(served);
+  log?.level(served);
   for (const node of nodes) node.isAskedOfDatasets();
   for (let times = ASKED_TIMES; times > 0; times--) {
     for (const node of nodes) node.isAsked();
@@ -85,6 +96,7 @@ export async function satisfied({
   await look();
   customers.level(null);
   datasets.level(null);
+  log?.level(null);
   await within(DELIVERED_MS, () => {
     const text = customers.missingDelivery();
     if (text !== null) throw new InvariantError(text);

@@ -2,6 +2,8 @@
  * The operator publishes versions of a dataset and retires them: `uqrp dataset import` and `retire`, in a process of its own over the database,
  * which dies at any moment. One command at a time.
  */
+
+import { InputError } from '../../../src/base/errors.ts';
 import { timeOrderedUuids } from '../../../src/base/ids.ts';
 import type { Timers } from '../../../src/base/lifecycle/timers.ts';
 import { importDataset } from '../../../src/control/datasets/import.ts';
@@ -10,9 +12,10 @@ import { retireDataset } from '../../../src/control/datasets/versions.ts';
 import type { Store } from '../../../src/store/store.ts';
 import type { Common, ProcessPorts } from '../common.ts';
 import type { Database } from '../database.ts';
-import type { DatasetsCheck } from '../model/datasets.ts';
+import type { DatasetsCheck, RetiredAgain } from '../model/datasets.ts';
 import type { Machine } from '../process.ts';
 import type { Random } from '../random.ts';
+import type { RegistryLog } from '../transparency/registry-log.ts';
 import { type Edition, editionOf, folder, numberOf, OWN_KEY, SLUG, versionOf } from './editions.ts';
 
 export interface Publishing {
@@ -22,6 +25,8 @@ export interface Publishing {
   perhaps(): void;
   /** Tries the last version again, unless it is published or refused. With nothing that fails that must be told. */
   finish(): void;
+  /** Takes the transparency log back from the monitor, unless a command runs. */
+  recover(): void;
   isFinished(): boolean;
   isRunning(): boolean;
   /** Versions that were tried. */
@@ -35,6 +40,8 @@ interface PublishingOptions extends Pick<Common, 'scheduler' | 'counters' | 'tra
   readonly database: Database;
   readonly random: Random;
   readonly check: DatasetsCheck;
+  /** Null: there is no transparency log. */
+  readonly log: RegistryLog | null;
   /** Of the machine on which the command runs now, which may be wrong. */
   readonly pickClock: (random: Random) => () => number;
   readonly wrong: (error: unknown) => void;
@@ -59,9 +66,11 @@ const RETIRES = 0.25;
 const ALL = 0.2;
 /** Most commands take less, where nothing is slow. */
 const KILLED_WITHIN_MS = 40;
+/** Of the steps in which the log of the registry is behind. */
+const RECOVERS = 0.5;
 
 export function createPublishing(options: PublishingOptions): Publishing {
-  const { machine, database, scheduler, random, counters, trace, check, wrong } = options;
+  const { machine, database, scheduler, random, counters, trace, check, log, wrong } = options;
   let running: Command | null = null;
   let versions = 0;
   /** The one that was tried last, until a command has said that it is served. */
@@ -125,7 +134,7 @@ export function createPublishing(options: PublishingOptions): Publishing {
     unfinished = edition;
     check.publishing(edition.version);
     const work: Work = async (command, store) => {
-      const { items } = await importDataset(depsOf(command, store), edition, {
+      const { items } = await importDataset(depsOf(command, store, log !== null), edition, {
         own: [OWN_KEY],
         key: null,
         sortFolder: folder(),
@@ -145,10 +154,39 @@ export function createPublishing(options: PublishingOptions): Publishing {
     const version = number === null ? null : versionOf(number);
     const asked = check.retiring(version, scheduler.now());
     const work: Work = async (command, store) => {
-      await retireDataset({ ...depsOf(command, store), isLogged: false }, SLUG, version);
+      await retireDataset(depsOf(command, store, log !== null), SLUG, version);
       return 'retired';
     };
     return begin(`retires ${version ?? 'all'}`, work, (said) => asked(!(said instanceof DatasetFault)));
+  }
+
+  function recover(from: RegistryLog): Command {
+    const told = check.recovering(scheduler.now());
+    let found: RetiredAgain | null = null;
+    const work: Work = async (command, store) => {
+      try {
+        const { retired, replaced } = await from.recover(depsOf(command, store, true));
+        found = { retired: retired.map(versionNamed), replaced: replaced.map(versionNamed) };
+        return 'log recovered';
+      } catch (error) {
+        // Before anything is written.
+        if (!(error instanceof InputError)) throw error;
+        trace(`operator: ${error.message}`);
+        return 'log not recovered';
+      }
+    };
+    return begin('recovers the log', work, () => told(found));
+  }
+
+  /** What may end it while it runs. */
+  function mayDie(command: Command): void {
+    if (!random.chance(0.4)) return;
+    scheduler.after(random.between(1, KILLED_WITHIN_MS), () => {
+      if (command.isDead) return;
+      counters.count('dataset command killed');
+      trace(`operator ${command.name}: is killed`);
+      end(command);
+    });
   }
 
   function choose(): Edition {
@@ -164,17 +202,15 @@ export function createPublishing(options: PublishingOptions): Publishing {
     enter: (step) => random.enter(step),
     perhaps() {
       if (!random.chance(ACTS) || running !== null) return;
+      if (log?.mayRecover() === true && random.chance(RECOVERS)) {
+        mayDie(recover(log));
+        return;
+      }
       const retires = versions > 0 && random.chance(RETIRES);
-      const command = retires
-        ? retire(random.chance(ALL) ? null : random.between(1, versions))
-        : publish(choose());
-      if (!random.chance(0.4)) return;
-      scheduler.after(random.between(1, KILLED_WITHIN_MS), () => {
-        if (command.isDead) return;
-        counters.count('dataset command killed');
-        trace(`operator ${command.name}: is killed`);
-        end(command);
-      });
+      mayDie(retires ? retire(random.chance(ALL) ? null : random.between(1, versions)) : publish(choose()));
+    },
+    recover() {
+      if (running === null && log !== null) recover(log);
     },
     finish() {
       if (running === null && unfinished !== null) publish(unfinished);
@@ -194,7 +230,12 @@ function nameOf({ version, content }: Edition): string {
   return `${version} ${content}`;
 }
 
-function depsOf({ ports, death }: Command, store: Store) {
+/** @param name `slug@version` */
+function versionNamed(name: string): string {
+  return name.slice(name.indexOf('@') + 1);
+}
+
+function depsOf({ ports, death }: Command, store: Store, isLogged: boolean) {
   const { clock, random } = ports;
   const untilDeath = <T>(result: Promise<T>): Promise<T> => Promise.race([result, death.promise]);
   const timers: Timers = {
@@ -217,5 +258,6 @@ function depsOf({ ports, death }: Command, store: Store) {
     clock,
     newId: timeOrderedUuids(clock, random),
     timers,
+    isLogged,
   };
 }

@@ -1,12 +1,12 @@
 /** What a node may answer by a view: the rules of docs/PROTOCOL.md, written once more and shared with nothing of the product. */
 import { createHash } from 'node:crypto';
-import { datasetText } from './dataset-answers.ts';
+import { datasetText, isOfLog, type LogQuestion, logText } from './dataset-answers.ts';
 import type { AskedName, DecodedAnswer } from './observation.ts';
 import type { ReadableView } from './shared-view.ts';
 
 /** What the answer must be. */
 export interface Verdict {
-  readonly rcode: 'NOERROR' | 'REFUSED';
+  readonly rcode: 'NOERROR' | 'REFUSED' | 'FORMERR';
   readonly envelope: string | null;
   /** Seconds; the answer's is at most this. */
   readonly ttlMax: number;
@@ -23,13 +23,15 @@ const EMPTY: Verdict = { rcode: 'NOERROR', envelope: null, ttlMax: 0, metered: n
 
 /** Seconds, of answers of the registry. */
 const DATASET_TTL = 3600;
+const LOG_TTL = { proof: 3600, checkpoint: 60 } as const;
 
 /** @param now by the node's clock */
 export function judge(view: ReadableView, asked: AskedName, now: number): Verdict {
   const { key, namespace, token, type, dataset } = asked;
   if (dataset !== null) {
-    const envelope = type === 'TXT' ? datasetText(view.datasets, dataset, now / 1000) : null;
-    return { ...EMPTY, envelope, ttlMax: DATASET_TTL };
+    if (type !== 'TXT') return EMPTY;
+    if (isOfLog(dataset)) return judgeOfLog(view, dataset);
+    return { ...EMPTY, envelope: datasetText(view.datasets, dataset, now / 1000), ttlMax: DATASET_TTL };
   }
   const owner = view.namespace(namespace);
   const isSuspended = owner === null || owner.suspended;
@@ -50,6 +52,14 @@ export function judge(view: ReadableView, asked: AskedName, now: number): Verdic
   const ttlMax = isOpen ? Math.min(view.maxTtl(namespace), (end - now) / 1000) : 0;
   const until = isPrivate ? Math.min(end, shown.expiresAt) : end;
   return { rcode: 'NOERROR', envelope, ttlMax, metered: isPrivate ? owner.id : null, until };
+}
+
+function judgeOfLog({ datasets }: ReadableView, question: LogQuestion): Verdict {
+  const envelope = logText(datasets, question);
+  // Before the log has a head the name means what it means without a log.
+  const isName = question.operation === 'checkpoint' || datasets.checkpoint() !== null;
+  if (envelope === null && !isName) return { ...EMPTY, rcode: 'FORMERR' };
+  return { ...EMPTY, envelope, ttlMax: LOG_TTL[question.operation] };
 }
 
 export function agrees(answer: DecodedAnswer, verdict: Verdict): boolean {

@@ -18,6 +18,8 @@ export interface Names {
   tokensOf(namespace: string): readonly string[];
   /** Versions of the dataset that the operator has tried to publish; null: no operator does. */
   readonly datasetVersions: number | null;
+  /** There is a transparency log. */
+  readonly isLogged: boolean;
 }
 
 const STRANGERS_TOKEN = spellQueryToken(new Uint8Array(32).fill(7));
@@ -28,8 +30,7 @@ const OF_DATASETS = 0.3;
 
 /** Any question. */
 export function anyQuestion(names: Names, random: Random): AskedName {
-  const { datasetVersions } = names;
-  if (datasetVersions !== null && random.chance(OF_DATASETS)) return aboutDatasets(datasetVersions, random);
+  if (names.datasetVersions !== null && random.chance(OF_DATASETS)) return aboutDatasets(names, random);
   const namespace = random.chance(0.03) ? 'nobody' : random.pick(names.namespaces);
   const key = random.chance(0.05)
     ? `none.doc.${namespace}.v1`
@@ -41,7 +42,7 @@ export function anyQuestion(names: Names, random: Random): AskedName {
 export function questionAbout(change: ChangeBody, names: Names, random: Random): AskedName | null {
   if (!('namespace' in change)) return null;
   const { namespace } = change;
-  if (namespace === DATASETS_NAMESPACE) return aboutDatasets(names.datasetVersions ?? 0, random);
+  if (namespace === DATASETS_NAMESPACE) return aboutDatasets(names, random);
   const keys = names.keysOf(namespace);
   const tokens = names.tokensOf(namespace);
   if (keys.length === 0) return null;
@@ -65,9 +66,9 @@ export function privateQuestions(names: Names): readonly AskedName[] {
 }
 
 /** Every question about the dataset. */
-export function allOfDatasets({ datasetVersions }: Names): readonly AskedName[] {
+export function allOfDatasets({ datasetVersions, isLogged }: Names): readonly AskedName[] {
   if (datasetVersions === null) return [];
-  return datasetQuestions(datasetVersions).map(
+  return datasetQuestions(datasetVersions, isLogged).map(
     (dataset): AskedName => ({ ...PLAINLY, ...REGISTRY, dataset }),
   );
 }
@@ -75,8 +76,8 @@ export function allOfDatasets({ datasetVersions }: Names): readonly AskedName[] 
 const PLAINLY = { type: 'TXT', transport: 'tcp', dnssecOk: false } as const;
 const REGISTRY = { key: DATASETS_NAME, namespace: DATASETS_NAMESPACE, token: null } as const;
 
-function aboutDatasets(versions: number, random: Random): AskedName {
-  const dataset = anyDatasetQuestion(versions, random);
+function aboutDatasets({ datasetVersions, isLogged }: Names, random: Random): AskedName {
+  const dataset = anyDatasetQuestion(datasetVersions ?? 0, isLogged, random);
   return { ...question(DATASETS_NAME, DATASETS_NAMESPACE, null, random), dataset };
 }
 

@@ -20,6 +20,8 @@ interface WorkersOptions {
   readonly node: string;
   readonly count: number;
   readonly shared: SharedView;
+  /** There is a transparency log. */
+  readonly isLogged: boolean;
   readonly clock: () => number;
   readonly timers: Timers;
   readonly counters: Counters;
@@ -35,7 +37,7 @@ const CHANGED_MS = 2;
 const OUT = Buffer.alloc(65_535);
 
 export function openEdgeWorkers(options: WorkersOptions): EdgeWorkers {
-  const { node, count, shared, clock, timers, counters, counted } = options;
+  const { node, count, shared, isLogged, clock, timers, counters, counted } = options;
   let keys: readonly NodeKeySetData[] = [];
   const opened: { readonly answers: Answers; readonly memory: WorkerView }[] = [];
 
@@ -53,7 +55,7 @@ export function openEdgeWorkers(options: WorkersOptions): EdgeWorkers {
         nodeName: node,
         sync: true,
         demo: false,
-        datasets: { asOf: false, log: false },
+        datasets: { asOf: false, log: isLogged },
         accounting: true,
       },
       view: memory.view,

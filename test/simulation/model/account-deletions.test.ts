@@ -61,6 +61,40 @@ describe('the model of accounts that are deleted', () => {
     told.refused();
   });
 
+  it('ends a record that was asked for before its namespace was, while the deletion was under way (seed 133689)', () => {
+    const told = new Told();
+    const deletion = told.send('DELETE', '/me', ME);
+    const record = {
+      key: KEY,
+      data: base64('one'),
+      content_type: 'text/plain',
+      ttl_seconds: 300,
+      expires_at: null,
+    };
+    const write = told.send('POST', '/records', { record });
+    const namespace = told.send('POST', '/namespaces', { namespace: { name: 'acme' } });
+    told.answer(namespace, 201, { id: 'n1', name: 'acme' });
+    told.answer(deletion, 204);
+    told.answer(write, 201, { id: 'r1', ...record });
+    settle(told);
+    const { model } = told;
+    const next = { account: 'b', credential: 'session', method: 'POST', path: '/namespaces' };
+    const body = { namespace: { name: 'acme' } };
+    model.answered(told.step(), model.sent(told.step(), { ...next, body }), {
+      status: 201,
+      body: { id: 'n2', name: 'acme' },
+      headers: {},
+    });
+    const expires = new Date(100_000).toISOString();
+    const path = '/namespaces/n2/query_tokens';
+    model.answered(told.step(), model.sent(told.step(), { ...next, path, body: {} }), {
+      status: 201,
+      body: { id: 't2', token: 'other', expires_at: expires },
+      headers: {},
+    });
+    told.see(null, { token: 'other' });
+  });
+
   it('leaves the record of another customer alone, who took the name when it was free', () => {
     const told = begun();
     told.do('DELETE', '/me', ME, 204);

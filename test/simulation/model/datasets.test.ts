@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Edition, editionOf } from '../datasets/editions.ts';
-import { type DatasetQuestion, datasetText } from '../edge/dataset-answers.ts';
+import { datasetText, type RegistryQuestion } from '../edge/dataset-answers.ts';
 import { createDatasetsCheck, type DatasetAnswer } from './datasets.ts';
 
 const found = { name: 'ModelError' };
-const LATEST: DatasetQuestion = { operation: 'manifest', version: null };
-const ITEM: DatasetQuestion = { operation: 'identity', item: 'i1' };
+const LATEST: RegistryQuestion = { operation: 'manifest', version: null };
+const ITEM: RegistryQuestion = { operation: 'identity', item: 'i1' };
 const [first, other, second] = [editionOf(1, 'a'), editionOf(1, 'b'), editionOf(2, 'a')];
 
-const textIn = ({ signed, windows }: Edition, asked: DatasetQuestion): string | null =>
+const textIn = ({ signed, windows }: Edition, asked: RegistryQuestion): string | null =>
   datasetText({ manifest: () => signed, identity: (_, item) => windows.get(item) ?? [] }, asked, 2e9);
 
 const servedOf = ({ version, signed: { sha256 } }: Edition) => ({ version, sha256 });
 
 const answer = (
   text: string | null,
-  asked: DatasetQuestion = LATEST,
+  asked: RegistryQuestion = LATEST,
   at = 0,
   epoch = 'one',
 ): DatasetAnswer => ({
@@ -100,6 +100,32 @@ describe('the model of datasets', () => {
     check.acknowledged(second, 3);
     check.retiring(null, 4);
     for (const served of [[], [servedOf(second)]]) check.level(served);
+  });
+
+  it('knows what a recovered log has retired, all of it only once the command has said so', () => {
+    const check = createDatasetsCheck();
+    const both = [first, second].map(servedOf);
+    const recovering = (): ReturnType<typeof check.recovering> => {
+      for (const [at, edition] of [first, second].entries()) check.acknowledged(edition, at);
+      return check.recovering(3);
+    };
+    const nothing = { retired: [], replaced: [] };
+    // While it runs, and where it died.
+    recovering();
+    for (const served of [[], both]) check.level(served);
+    recovering()(null);
+    assert.throws(() => check.level([]), found);
+    recovering()(nothing);
+    assert.throws(() => check.level([]), found);
+    recovering()({ ...nothing, retired: [second.version] });
+    check.level([servedOf(first)]);
+    assert.throws(() => check.level([]), found);
+    assert.throws(() => check.refused(second, 'it was published with other items'), found);
+    check.acknowledged(second, 4);
+    // Its number belongs to other items.
+    check.recovering(5)({ ...nothing, replaced: [second.version] });
+    check.refused(second, 'it was published with other items');
+    check.level([servedOf(first)]);
   });
 
   it('knows that a node goes back behind a version that was retired, and behind no other', () => {

@@ -4,7 +4,7 @@
  * nor of an older version than it has answered before, unless that one was retired.
  */
 import { type Edition, editionOf, editionWith, numberOf } from '../datasets/editions.ts';
-import { type DatasetQuestion, datasetText } from '../edge/dataset-answers.ts';
+import { datasetText, type RegistryQuestion } from '../edge/dataset-answers.ts';
 import { ModelError } from './told.ts';
 
 export interface DatasetAnswer {
@@ -13,7 +13,7 @@ export interface DatasetAnswer {
   /** True time, milliseconds. */
   readonly sentAt: number;
   readonly answeredAt: number;
-  readonly asked: DatasetQuestion;
+  readonly asked: RegistryQuestion;
   readonly rcode: string;
   readonly text: string | null;
 }
@@ -36,12 +36,24 @@ export interface DatasetsCheck {
   acknowledged(edition: Edition, at: number): void;
   /** A command has said what is wrong with the files. @throws ModelError */
   refused(edition: Edition, reason: string): void;
+  /**
+   * A command begins that takes the transparency log back from a monitor: what was retired since the backup is retired again, and so is what was
+   * published since then with other items than before.
+   * @returns takes what the command has said; null: nothing was done
+   */
+  recovering(at: number): (found: RetiredAgain | null) => void;
   /** A backup of that time was put back. */
   restored(backupAt: number): void;
   /** @throws ModelError */
   answered(answer: DatasetAnswer): void;
   /** From now on nodes answer what is served. Null: no more. @throws ModelError */
   level(served: readonly ServedVersion[] | null): void;
+}
+
+/** Versions that a command has retired: once more, and those whose number belongs to other items. */
+export interface RetiredAgain {
+  readonly retired: readonly string[];
+  readonly replaced: readonly string[];
 }
 
 interface Told {
@@ -108,6 +120,23 @@ export function createDatasetsCheck(): DatasetsCheck {
         if (isRetired) retired = new Set([...retired, ...known]);
       };
     },
+    recovering(at) {
+      // Unless the command tells, anything may be retired, and any number may belong to other items.
+      const [toldBefore, publishedBefore] = [told, published];
+      [told, published] = [[], []];
+      const retirement = { versions: [...tried], at };
+      retirements.push(retirement);
+      return (found) => {
+        const { retired: again, replaced } = found ?? { retired: [], replaced: [] };
+        const isAt =
+          (versions: readonly string[]) =>
+          ({ edition }: Told) =>
+            versions.includes(edition.version);
+        told = toldBefore.filter((each) => !isAt([...again, ...replaced])(each));
+        published = publishedBefore.filter((each) => !isAt(replaced)(each));
+        if (found === null) retirements = retirements.filter((each) => each !== retirement);
+      };
+    },
     acknowledged(edition, at) {
       const before = editionAmong(published, edition.version);
       if (before !== undefined && before !== edition)
@@ -172,7 +201,7 @@ export function createDatasetsCheck(): DatasetsCheck {
 }
 
 /** Whether a version answers, where it is the newest. */
-function isOf(asked: DatasetQuestion, version: string): boolean {
+function isOf(asked: RegistryQuestion, version: string): boolean {
   return asked.operation === 'identity' || asked.version === null || asked.version === version;
 }
 
@@ -185,7 +214,7 @@ function editionIn(text: string): Edition | null {
 }
 
 /** What this version answers. */
-function textOf({ signed, windows }: Edition, asked: DatasetQuestion): string | null {
+function textOf({ signed, windows }: Edition, asked: RegistryQuestion): string | null {
   const view = {
     manifest: (_: string, version: string | null) =>
       version === null || version === signed.version ? signed : null,

@@ -1,7 +1,7 @@
 /** What each request writes, if it is done. */
 import type { AccountDeletion } from './account-deletions.ts';
 import type { Effect, Register, Write } from './register.ts';
-import { namespaceOf, type RecordValue, type RecordWrite, type State } from './state.ts';
+import { namespaceOf, type RecordValue, type RecordWrite, rowOf, type State } from './state.ts';
 import type { Request } from './told.ts';
 
 /** What a request writes if it is done, by the table of routes. */
@@ -37,9 +37,6 @@ export function effectsOf(state: State, request: Request, from: number): readonl
   }
   return [];
 }
-
-/** The row of a record or a namespace; after a restore it is another one. */
-const rowOf = (state: State, id: string): string => `${id} ${state.era}`;
 
 /** A namespace owns the records that were written in it, where there is no doubt which one that was. */
 function namespaceRows(state: State, key: string, from: number, to: number): readonly string[] {

@@ -61,6 +61,11 @@ export interface State {
 
 const MAX_TTL_DEFAULT = 60;
 
+/** The row of a record or a namespace; after a restore it is another one. */
+export function rowOf({ era }: Pick<State, 'era'>, id: string): string {
+  return `${id} ${era}`;
+}
+
 export function namespaceOf(key: string): string {
   return key.split('.').at(-2)!;
 }
@@ -122,6 +127,10 @@ export function createState(): State {
       for (const { write: deletion, follows } of deletions.underWay(account)) {
         const write = made.isClosed.begin(true, deletion.from);
         const effects: Effect[] = [{ write }];
+        // Of keys that were asked for before it was.
+        for (const [key, register] of records)
+          if (namespaceOf(key) === name)
+            effects.push({ write: register.begin(null, deletion.from, { ends: rowOf(state, id) }) });
         made.closings.push({ write, effects });
         follows.push(effects);
       }

@@ -5,7 +5,7 @@ import { realRandom } from '../../../../src/base/chance.ts';
 import { initLog, type LogKeys, verifierKeyOfLog } from '../../../../src/control/transparency/init.ts';
 import { createLogSigner, type LogKey, type LogSigner } from '../../../../src/control/transparency/signer.ts';
 import type { TrustPolicy } from '../../../../src/protocol/transparency/policy.ts';
-import { checkNote, readPolicy } from '../../../../src/protocol/transparency/signatures.ts';
+import { checkNote } from '../../../../src/protocol/transparency/signatures.ts';
 import { sameOctets } from '../../../../src/protocol/transparency/tree.ts';
 import type { Store } from '../../../../src/store/store.ts';
 import { lastPublishedCheckpoint, readLogEntries } from '../../../../src/store/transparency.ts';
@@ -13,7 +13,7 @@ import { type DatasetWorld, itemLines, withDatasets } from '../../store/dataset-
 import type { TestDatabase } from '../../store/fixtures.ts';
 import { withStore } from '../../store/fixtures.ts';
 import { findRows } from '../../store/rows.ts';
-import { MemoryWitness, sendTo } from './witness.ts';
+import { MemoryWitness, policyOf, sendTo } from './witness.ts';
 
 export const ORIGIN = 'api.example.net/log';
 export const START = 1_800_000_000_000;
@@ -30,18 +30,6 @@ export function memoryLogKeys(): LogKeys & { key: LogKey | null } {
     },
   };
   return keys;
-}
-
-export function policyOf(
-  witnesses: readonly MemoryWitness[],
-  quorum = Math.floor(witnesses.length / 2) + 1,
-): TrustPolicy {
-  const lines = witnesses.map(({ line }) => line);
-  const names = witnesses.map(({ name }) => name).join(' ');
-  const text = [...lines, `group most ${quorum} ${names}`, 'quorum most', ''].join('\n');
-  const read = readPolicy(text);
-  assert.ok(read.ok, JSON.stringify(read));
-  return read.policy;
 }
 
 export interface LogWorld {

@@ -1,4 +1,5 @@
 /** A witness in memory, which a signer asks as it asks one over HTTP. Tests put faults in its answers. */
+import assert from 'node:assert/strict';
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import type { OutboundClient } from '../../../../src/outbound/outbound-client.ts';
 import type { OutboundRequest, OutboundResult } from '../../../../src/outbound/request.ts';
@@ -9,8 +10,10 @@ import {
   printVerifierKey,
   type VerifierKey,
 } from '../../../../src/protocol/transparency/note.ts';
+import type { TrustPolicy } from '../../../../src/protocol/transparency/policy.ts';
 import {
   cosignNote,
+  readPolicy,
   verifierKeyOf,
   verifyNoteSignature,
 } from '../../../../src/protocol/transparency/signatures.ts';
@@ -40,11 +43,15 @@ export class MemoryWitness {
   onAsked: (asked: Asked) => void | Promise<void> = () => {};
   private readonly key: KeyObject;
 
-  constructor(name: string, log: VerifierKey | null = null) {
+  constructor(
+    name: string,
+    log: VerifierKey | null = null,
+    key: KeyObject = generateKeyPairSync('ed25519').privateKey,
+  ) {
     this.name = name;
     this.url = `https://${name}.example`;
     this.log = log;
-    this.key = generateKeyPairSync('ed25519').privateKey;
+    this.key = key;
   }
 
   /** Line of a policy. */
@@ -82,6 +89,19 @@ export class MemoryWitness {
     this.cosigned.set(size, root);
     return response(200, `${cosignNote(note.text, `${this.name}.example/w`, this.key, this.time).line}\n`);
   }
+}
+
+/** The policy that trusts these witnesses. @param quorum how many; without it more than half */
+export function policyOf(
+  witnesses: readonly MemoryWitness[],
+  quorum = Math.floor(witnesses.length / 2) + 1,
+): TrustPolicy {
+  const lines = witnesses.map(({ line }) => line);
+  const names = witnesses.map(({ name }) => name).join(' ');
+  const text = [...lines, `group most ${quorum} ${names}`, 'quorum most', ''].join('\n');
+  const read = readPolicy(text);
+  assert.ok(read.ok, JSON.stringify(read));
+  return read.policy;
 }
 
 /** Sends to the witness of the host. */

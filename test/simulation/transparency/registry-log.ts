@@ -1,0 +1,218 @@
+/** The transparency log of the registry: its key and beginning, its signers, who reads it, and what must hold of it at rest. */
+import { initLog, type LogKeys, verifierKeyOfLog } from '../../../src/control/transparency/init.ts';
+import { type Recovered, recoverLog } from '../../../src/control/transparency/recover.ts';
+import type { LogKey, SignerReport } from '../../../src/control/transparency/signer.ts';
+import type { ControlTransparency } from '../../../src/process/control/control-work.ts';
+import { readProofTxt } from '../../../src/protocol/datasets/log-txt.ts';
+import { manifestTxt } from '../../../src/protocol/datasets/manifest.ts';
+import type { TrustPolicy } from '../../../src/protocol/transparency/policy.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { lastPublishedCheckpoint, readLogHead } from '../../../src/store/transparency.ts';
+import { keyOf } from '../../support/protocol/transparency/small-log.ts';
+import type { Common, ProcessPorts } from '../common.ts';
+import type { SimulatedControl } from '../control.ts';
+import type { Database } from '../database.ts';
+import { editionOf, numberOf, SLUG } from '../datasets/editions.ts';
+import type { DatasetQuestion } from '../edge/dataset-answers.ts';
+import { InvariantError } from '../invariants.ts';
+import type { ServedVersion } from '../model/datasets.ts';
+import type { Random } from '../random.ts';
+import { createMonitor, type Get } from './monitor.ts';
+import { createWitnesses } from './witnesses.ts';
+
+export interface RegistryLog {
+  /** The operator begins it, and has a backup of that. */
+  begin(): Promise<void>;
+  enter(step: number): void;
+  /** Something happens to witnesses, and the monitor may look. */
+  perhaps(): void;
+  ofControl(ports: ProcessPorts): ControlTransparency;
+  /** A control process has said that witnesses hold more than the database, and the monitor has what is missing. */
+  mayRecover(): boolean;
+  /** What the operator does then. */
+  recover(deps: Pick<Parameters<typeof recoverLog>[0], 'store' | 'clock'>): Promise<Recovered>;
+  /** A node was asked. Null: it has none. @throws InvariantError */
+  answered(node: string, asked: DatasetQuestion, text: string | null): void;
+  /** All that is published is in the log, and a quorum has cosigned it. @param recover the operator's command @throws InvariantError */
+  settled(recover: () => void, served: () => Promise<readonly ServedVersion[]>): Promise<void>;
+  /** From now on nodes answer what is published. Null: no more. */
+  level(served: readonly ServedVersion[] | null): void;
+}
+
+interface RegistryLogOptions extends Pick<Common, 'scheduler' | 'counters' | 'trace'> {
+  readonly database: Database;
+  readonly controls: readonly SimulatedControl[];
+  readonly random: Random;
+  readonly epoch: () => string;
+  readonly wrong: (error: unknown) => void;
+}
+
+const ORIGIN = 'api.example.test/log';
+const KEY: LogKey = { origin: ORIGIN, privateKey: keyOf(ORIGIN) };
+/** In so many steps of a storm the monitor looks. */
+const LOOKS = 0.5;
+/** The turn of a process that died, the longest pause of a loop that failed, and some passes. */
+const SETTLED_MS = 240_000;
+const STEP_MS = 1_000;
+
+/** What the log says of each version: the last entry of its name. */
+const SAID = `select name from log_entries where kind = 'manifest' and idx in (
+    select max(idx) from log_entries where kind <> 'key' group by name)`;
+const UNPROVED = "select name from log_entries where kind = 'manifest' and proof is null";
+
+export function createRegistryLog(options: RegistryLogOptions): RegistryLog {
+  const { scheduler, counters, trace, database, controls, random, wrong } = options;
+  const witnesses = createWitnesses(options);
+  const policy: TrustPolicy = { ...witnesses.policy, logs: [{ key: verifierKeyOfLog(KEY), url: null }] };
+  const monitor = createMonitor(policy);
+  const reports = new Map<string, SignerReport>();
+  /** Versions that the log says are served and the database lost, as the operator was told. */
+  const missing = new Set<string>();
+  /** Versions of which nodes answer a proof, and with them the head that is published; null: they may be behind. */
+  let level: ReadonlySet<string> | null = null;
+  let isSettled = false;
+  let isLooking = false;
+
+  function look(control: SimulatedControl): void {
+    if (isLooking) return;
+    const get: Get = (path) => control.request({ method: 'GET', path });
+    isLooking = true;
+    monitor
+      .round(get)
+      .catch(wrong)
+      .finally(() => {
+        isLooking = false;
+      });
+  }
+
+  function shownBy(node: string, text: string, asked: DatasetQuestion): number | null {
+    if (asked.operation === 'checkpoint') {
+      const note = Buffer.from(text.slice(text.indexOf(';d=') + 3), 'base64').toString('utf8');
+      return monitor.shown(note);
+    }
+    const answer = readProofTxt(text);
+    const wanted = asked.operation === 'proof' ? asked.version : null;
+    if (answer?.slug !== SLUG || (wanted !== null && answer.version !== wanted))
+      throw new InvariantError(`${node} answers ${text}, asked for a proof of ${wanted}`);
+    const number = numberOf(answer.version);
+    const leaves = (['a', 'b'] as const).map((content) =>
+      Buffer.from(manifestTxt(editionOf(number, content).signed)),
+    );
+    monitor.proved(answer.proof, leaves);
+    return null;
+  }
+
+  async function names(sql: string): Promise<readonly string[]> {
+    const { rows } = await database.truth.read.execute<{ name: string }>(sql, []);
+    return rows.map(({ name }) => name);
+  }
+
+  /** @returns why the log is not at rest; null: it is */
+  async function unsettled(): Promise<string | null> {
+    const db: Store['read'] = database.truth.read;
+    const entries = (await readLogHead(db))?.size ?? 0;
+    const published = (await lastPublishedCheckpoint(db))?.size ?? 0;
+    if (published !== entries) return `${published} of ${entries} entries are published`;
+    const [unproved] = await names(UNPROVED);
+    if (unproved !== undefined) return `${unproved} has no proof`;
+    if (monitor.size !== published) return `the monitor has ${monitor.size} of ${published} entries`;
+    return null;
+  }
+
+  async function checkSaid(served: readonly ServedVersion[]): Promise<void> {
+    const said = new Set(await names(SAID));
+    const live = new Set(served.map(({ version }) => `${SLUG}@${version}`));
+    const silent = [...live].find((name) => !said.has(name));
+    if (silent !== undefined) throw new InvariantError(`the log does not say that ${silent} is served`);
+    const lost = [...said].find((name) => !live.has(name) && !missing.has(name));
+    if (lost !== undefined)
+      throw new InvariantError(`the log says that ${lost} is served, and nobody was told that it is not`);
+  }
+
+  return {
+    async begin() {
+      let made: LogKey | null = null;
+      const keys: LogKeys = {
+        find: async () => made,
+        async make() {
+          made = KEY;
+          return true;
+        },
+      };
+      await initLog({ store: database.truth, clock: scheduler.now }, keys, ORIGIN);
+      witnesses.trust(verifierKeyOfLog(KEY));
+      database.backUp();
+    },
+    enter: (step) => random.enter(step),
+    perhaps() {
+      witnesses.perhaps(random);
+      if (random.chance(LOOKS)) look(random.pick(controls));
+    },
+    ofControl: (ports) => ({
+      policy: witnesses.policy,
+      send: witnesses.clientOf(ports),
+      findKey: async () => KEY,
+      onReport(report) {
+        const { name } = ports;
+        if (reports.get(name)?.state !== report.state) {
+          trace(
+            `${name}: the log is ${report.state}: ${report.entries}, ${report.signed}, ${report.published}`,
+          );
+          counters.count(`log ${report.state}`);
+        }
+        reports.set(name, report);
+      },
+      onError: (error) => trace(`${ports.name}: the log: ${String(error)}`),
+    }),
+    mayRecover,
+    async recover({ store, clock }) {
+      // Whether that helped, the next pass tells.
+      reports.clear();
+      const found = await recoverLog({ store, clock, policy: witnesses.policy, key: KEY }, monitor.source);
+      for (const name of found.missing) missing.add(name);
+      counters.count('log recovered');
+      return found;
+    },
+    answered(node, asked, text) {
+      const size = text === null ? null : shownBy(node, text, asked);
+      if (level === null) return;
+      if (asked.operation === 'checkpoint' && (size ?? 0) !== monitor.size)
+        throw new InvariantError(`${node} answers a head of ${size} entries for ${monitor.size}`);
+      const isServed = asked.operation === 'proof' && level.has(asked.version ?? [...level][0] ?? '');
+      if (isServed && text === null)
+        throw new InvariantError(`${node} has no proof of ${asked.version ?? 'the latest version'}`);
+    },
+    async settled(recover, served) {
+      witnesses.mend();
+      for (const began = scheduler.now(); ; await scheduler.advance(STEP_MS)) {
+        const reason = await unsettled();
+        if (reason === null) break;
+        look(random.pick(controls));
+        if (mayRecover()) recover();
+        else if (isEnded()) {
+          counters.count('log ended');
+          return;
+        }
+        if (scheduler.now() - began > SETTLED_MS)
+          throw new InvariantError(`the log is not at rest: ${reason}`);
+      }
+      counters.count('log at rest');
+      isSettled = true;
+      await checkSaid(await served());
+    },
+    level(served) {
+      level = served !== null && isSettled ? new Set(served.map(({ version }) => version)) : null;
+    },
+  };
+
+  function mayRecover(): boolean {
+    return [...reports.values()].some(({ state, signed }) => state === 'behind' && monitor.size > signed);
+  }
+
+  /** A witness has more than anybody kept: as documented, another log has to begin. */
+  function isEnded(): boolean {
+    return (
+      witnesses.largest() > monitor.size && [...reports.values()].some(({ state }) => state === 'behind')
+    );
+  }
+}
