@@ -335,7 +335,8 @@ export async function giveBackClaim(
   ids: readonly string[],
   now: number,
 ): Promise<void> {
-  for (const id of ids) {
+  // In the order in which the fan-out holds them.
+  for (const id of ids.toSorted()) {
     const hook = await leases.holdClaimed(tx, id, claim);
     if (hook === null) continue;
     const begun = hook.claimed_delivery && (await rows.begunDelivery(tx, hook.claimed_delivery));

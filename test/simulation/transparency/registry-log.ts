@@ -1,4 +1,5 @@
 /** The transparency log of the registry: its key and beginning, its signers, who reads it, and what must hold of it at rest. */
+import { InputError } from '../../../src/base/errors.ts';
 import { initLog, type LogKeys, verifierKeyOfLog } from '../../../src/control/transparency/init.ts';
 import { type Recovered, recoverLog } from '../../../src/control/transparency/recover.ts';
 import type { LogKey, SignerReport } from '../../../src/control/transparency/signer.ts';
@@ -68,6 +69,8 @@ export function createRegistryLog(options: RegistryLogOptions): RegistryLog {
   const reports = new Map<string, SignerReport>();
   /** Versions that the log says are served and the database lost, as the operator was told. */
   const missing = new Set<string>();
+  /** No command died that may have told of more. */
+  let areAllTold = true;
   /** Versions of which nodes answer a proof, and with them the head that is published; null: they may be behind. */
   let level: ReadonlySet<string> | null = null;
   let isSettled = false;
@@ -125,7 +128,7 @@ export function createRegistryLog(options: RegistryLogOptions): RegistryLog {
     const silent = [...live].find((name) => !said.has(name));
     if (silent !== undefined) throw new InvariantError(`the log does not say that ${silent} is served`);
     const lost = [...said].find((name) => !live.has(name) && !missing.has(name));
-    if (lost !== undefined)
+    if (lost !== undefined && areAllTold)
       throw new InvariantError(`the log says that ${lost} is served, and nobody was told that it is not`);
   }
 
@@ -168,10 +171,18 @@ export function createRegistryLog(options: RegistryLogOptions): RegistryLog {
     async recover({ store, clock }) {
       // Whether that helped, the next pass tells.
       reports.clear();
-      const found = await recoverLog({ store, clock, policy: witnesses.policy, key: KEY }, monitor.source);
-      for (const name of found.missing) missing.add(name);
-      counters.count('log recovered');
-      return found;
+      const wereAllTold = areAllTold;
+      areAllTold = false;
+      try {
+        const found = await recoverLog({ store, clock, policy: witnesses.policy, key: KEY }, monitor.source);
+        for (const name of found.missing) missing.add(name);
+        areAllTold = wereAllTold;
+        return found;
+      } catch (error) {
+        // Nothing was written.
+        if (error instanceof InputError) areAllTold = wereAllTold;
+        throw error;
+      }
     },
     answered(node, asked, text) {
       const size = text === null ? null : shownBy(node, text, asked);
