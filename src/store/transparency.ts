@@ -153,6 +153,18 @@ export function unloggedVersions(db: Db, limit: number): Promise<VersionRow[]> {
   return UNLOGGED.all(db, { limit });
 }
 
+const UNSERVED = statement<object, { name: string }>(
+  `select e.name from log_entries as e where e.kind = 'manifest'
+    and not exists (select 1 from log_entries as l where l.name = e.name and l.idx > e.idx)
+    and e.name not in (select slug || '@' || version from dataset_versions where state = 'served')
+  order by e.name`,
+);
+
+/** Versions, `slug@version`, that the log says are served, and this database does not have: it was restored. */
+export async function unservedVersions(db: Db): Promise<string[]> {
+  return (await UNSERVED.all(db, {})).map(({ name }) => name);
+}
+
 const INSERT_ENTRIES = rowInsert('log_entries', {
   idx: 'bigint',
   leaf: 'bytea',

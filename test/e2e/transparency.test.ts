@@ -160,6 +160,8 @@ describe('the transparency log of a server, with two witnesses', { timeout: 300_
         recovered.out,
         /^recovered 1 entries; the log has signed 3\nmissing: serial@1\.1\.0\. Import/,
       );
+      const missing = JSON.parse((await runCli(['log', 'status', '--json'], settings)).out);
+      assert.deepEqual(missing.missing, ['serial@1.1.0']);
       const note = await publishedAt(4, restored);
       assert.equal(parseCheckpoint(note)!.size, 4);
       const files = join(folder, 'files');
@@ -172,7 +174,7 @@ describe('the transparency log of a server, with two witnesses', { timeout: 300_
       ];
       assert.equal((await runCli(again, settings)).code, 0);
       const after = JSON.parse((await runCli(['log', 'status', '--json'], settings)).out);
-      assert.deepEqual([after.entries, after.published, after.behind], [4, 4, false]);
+      assert.deepEqual([after.entries, after.published, after.behind, after.missing], [4, 4, false, []]);
     } finally {
       await restored.remove();
     }

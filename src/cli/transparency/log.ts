@@ -56,6 +56,7 @@ function statusLines({
   published,
   publishedAt,
   isBehind,
+  missing,
   witnesses,
 }: LogStatus): string[] {
   const at = publishedAt === null ? '' : `, cosigned at ${new Date(publishedAt).toISOString()}`;
@@ -65,11 +66,16 @@ function statusLines({
     `signed ${signed}`,
     `published ${published}${at}`,
     ...(isBehind ? ['behind: nothing is signed before uqrp log recover'] : []),
+    ...missing.map(missingLine),
     ...witnesses.map(({ name, url, state, size }) => {
       const held = size === null ? '' : `, size ${size}`;
       return `witness ${name} ${url} ${SAID[state]}${held}`;
     }),
   ];
+}
+
+function missingLine(name: string): string {
+  return `missing: ${name}. Import it again from the same files, or: uqrp dataset retire ${name}`;
 }
 
 function statusJson({ publishedAt, isBehind, ...status }: LogStatus) {
@@ -97,8 +103,7 @@ export async function logRecover(clock: Clock, from: string, json: boolean): Pro
       print(
         `retired: ${name}. It was published again with another manifest than the log has. Raise the version`,
       );
-    for (const name of recovered.missing)
-      print(`missing: ${name}. Import it again from the same files, or: uqrp dataset retire ${name}`);
+    for (const name of recovered.missing) print(missingLine(name));
   });
 }
 

@@ -30,6 +30,7 @@ import {
   lastSignedCheckpoint,
   moveLogHead,
   readLogEntries,
+  unservedVersions,
 } from '../../store/transparency.ts';
 import type { HasClock, HasStore } from '../deps.ts';
 import { appendLogEntries, type EntryDraft, entryName, insertAt, retireLogged } from './append.ts';
@@ -49,7 +50,7 @@ export interface Recovered {
   readonly size: number;
   /** Entries that came from elsewhere. */
   readonly entries: number;
-  /** Versions that the log says are served, and this database does not have: `slug@version`. */
+  /** See `unservedVersions`. */
   readonly missing: readonly string[];
   /** Versions that were retired since the backup, and are retired again. */
   readonly retired: readonly string[];
@@ -137,14 +138,10 @@ async function replace(
   if (changes.length > 0) await appendChanges(tx, changes, now);
   await retireVersions(tx, [...retired, ...given], now);
   for (const { slug, version } of given) await retireLogged(tx, slug, version, now);
-  const served = new Set(rows.map(entryName));
   return {
     size: checkpoint.size,
     entries: found.length,
-    missing: [...state.values()]
-      .filter(({ kind, name }) => kind === 'manifest' && !served.has(name))
-      .map(({ name }) => name)
-      .sort(),
+    missing: await unservedVersions(tx),
     retired: retired.map(entryName),
     replaced: [...replaced].sort(),
   };

@@ -18,7 +18,12 @@ import { createOutboundClient } from '../../outbound/outbound-client.ts';
 import { operatorOrigins } from '../../outbound/target.ts';
 import { printPolicy } from '../../protocol/transparency/policy.ts';
 import type { Store } from '../../store/store.ts';
-import { lastPublishedCheckpoint, lastSignedCheckpoint, readLogHead } from '../../store/transparency.ts';
+import {
+  lastPublishedCheckpoint,
+  lastSignedCheckpoint,
+  readLogHead,
+  unservedVersions,
+} from '../../store/transparency.ts';
 import { policyOfSettings, witnessClient } from '../zone-keys/log-key.ts';
 
 /** @throws UsageError while the log is off */
@@ -39,6 +44,8 @@ export interface LogStatus {
   readonly publishedAt: number | null;
   /** Whether a witness holds more than this database has signed. */
   readonly isBehind: boolean;
+  /** See `unservedVersions`. */
+  readonly missing: readonly string[];
   readonly witnesses: readonly {
     readonly name: string;
     readonly url: string;
@@ -68,6 +75,7 @@ export async function logStatus({ config, settings, store: { read } }: StatusOpt
     published: published?.size ?? 0,
     publishedAt: published?.published ?? null,
     isBehind: answers.some(({ state }) => state === 'ahead'),
+    missing: await unservedVersions(read),
     witnesses: answers.map(({ witness: { name, url }, state, size }) => ({
       name,
       url: url ?? '',
