@@ -1,5 +1,6 @@
 import { SUBJECTS } from '../../src/feed/bus/bus.ts';
 import { QUIET_DATABASE } from './database.ts';
+import { createRandom } from './random.ts';
 import { CONTROLS, type World } from './world.ts';
 
 /** Something that goes wrong, and how it ends. */
@@ -382,3 +383,15 @@ export const HARMS: readonly Harm[] = [
     },
   },
 ];
+
+export const RESTORE: Harm = HARMS.find(({ name }) => name === 'database: is restored')!;
+
+const STREAM = 10;
+
+/** What can go wrong in this seed: few kinds in most, so that each meets each in some. */
+export function harmsOf(seed: number): readonly Harm[] {
+  const random = createRandom(seed, STREAM);
+  const part = random.pick([0.15, 0.4, 1]);
+  const some = HARMS.filter(() => random.chance(part));
+  return some.length === 0 ? HARMS : some;
+}

@@ -27,6 +27,7 @@ export const REACHED: readonly string[] = [
     (what) => `dataset ${what}`,
   ),
   'log at rest',
+  'address taken again',
   ...['is taken in', 'is removed', 'looks'].map((what) => `member ${what}`),
   ...['lists', 'counts', 'restores', 'undoes', 'switches'].map((what) => `keeper ${what}`),
   'question over a commit',

@@ -2,9 +2,9 @@ import type { MemoryState } from '../support/view/memory-view.ts';
 import { type Counters, createCounters } from './counters.ts';
 import { satisfied } from './customers/satisfied.ts';
 import { isTroubled } from './disk.ts';
-import { HARMS, type Harm } from './harms.ts';
+import { type Harm, harmsOf, RESTORE } from './harms.ts';
 import { difference, InvariantError } from './invariants.ts';
-import { createRandom, pickWeighted, type Random } from './random.ts';
+import { createRandom, pickWeighted } from './random.ts';
 import { shapeOf } from './shape.ts';
 import { createWorld, type World } from './world.ts';
 
@@ -39,7 +39,8 @@ export async function simulate({
   trace,
   counters = createCounters(),
 }: SimulationOptions): Promise<void> {
-  const world = await createWorld({ seed, counters, ...(trace && { trace }) });
+  const mayBeRestored = harmsOf(seed).includes(RESTORE) || shapeOf(seed).restoredAfter !== null;
+  const world = await createWorld({ seed, counters, mayBeRestored, ...(trace && { trace }) });
   const began = world.scheduler.now();
   try {
     await storm(world, seed, counters, only);
@@ -60,7 +61,7 @@ async function storm(
   const { random, scheduler, nodes, controls, usage, publishing } = world;
   const judged = world.customers;
   const customers = createRandom(seed, 7);
-  const harms = harmsOf(createRandom(seed, 10));
+  const harms = harmsOf(seed);
   const ends = new Map<string, () => void>();
   let isLate = false;
   for (const control of controls) control.start();
@@ -91,7 +92,7 @@ async function storm(
       node.isAsked();
     }
     if (random.chance(0.25)) begin(world, harms, ends, counters);
-    if (step === restoredAfter) begin(world, RESTORE, ends, counters);
+    if (step === restoredAfter) begin(world, [RESTORE], ends, counters);
     isLate ||= ends.has(LATE);
     if (random.chance(0.2)) heal(world, ends);
     await scheduler.advance(ms);
@@ -141,7 +142,6 @@ async function loseUsage(world: World): Promise<void> {
 }
 
 const LATE = 'network: messages come up to a minute late';
-const RESTORE = HARMS.filter(({ name }) => name === 'database: is restored');
 const ANSWER_MS = 10_000;
 
 function begin(
@@ -158,13 +158,6 @@ function begin(
   counters.count(`harm ${harm.name}`);
   const stop = harm.begin(world);
   if (stop !== null) ends.set(harm.name, stop);
-}
-
-/** What can go wrong in this seed: few kinds in most, so that each meets each in some. */
-function harmsOf(random: Random): readonly Harm[] {
-  const part = random.pick([0.15, 0.4, 1]);
-  const some = HARMS.filter(() => random.chance(part));
-  return some.length === 0 ? HARMS : some;
 }
 
 function heal(world: World, ends: Map<string, () => void>): void {

@@ -29,6 +29,8 @@ import { createUsageLedger, type UsageLedger } from './usage-ledger.ts';
 export interface WorldOptions {
   readonly seed: number;
   readonly counters: Counters;
+  /** A backup may be put back. */
+  readonly mayBeRestored: boolean;
   readonly trace?: (text: string) => void;
 }
 
@@ -99,7 +101,12 @@ const NODES = ['n1', 'n2', 'n3'];
 const INNER = 'e1';
 export const CONTROLS: readonly string[] = ['a', 'b', 'c'];
 
-export async function createWorld({ seed, counters, trace = () => {} }: WorldOptions): Promise<World> {
+export async function createWorld({
+  seed,
+  counters,
+  mayBeRestored,
+  trace = () => {},
+}: WorldOptions): Promise<World> {
   const streams = {
     network: 1,
     faults: 2,
@@ -218,6 +225,7 @@ export async function createWorld({ seed, counters, trace = () => {} }: WorldOpt
     given: () => usage.given,
     onNamespaceDeleted: () => usage.excuse(),
     mayLeave: shape.mayLeave,
+    mayReturn: !mayBeRestored,
     datasetVersions: () => publishing?.versions ?? null,
     datasets,
     log: () => log,

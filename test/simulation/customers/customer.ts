@@ -5,6 +5,8 @@ import type { Random } from '../random.ts';
 /** What a customer has, as far as answers have told. Names are few, so that customers meet. */
 export interface Customer {
   readonly account: string;
+  /** Address of the account. */
+  readonly mail: string;
   /** Of a session; null: the account could not be made yet. */
   token: string | null;
   /** Sessions that are being made. */
@@ -51,9 +53,10 @@ export interface Follower {
 
 export const NAMES: readonly string[] = ['alpha', 'beta', 'gamma', 'delta', 'epsilon'];
 
-export function newCustomer(account: string): Customer {
+export function newCustomer(account: string, mail = `${account}@example.com`): Customer {
   return {
     account,
+    mail,
     token: null,
     signingIn: 0,
     isLeaving: false,
@@ -67,13 +70,11 @@ export function newCustomer(account: string): Customer {
   };
 }
 
-/** Somebody new in the place of one who has left. */
-export function successorOf({ account }: Customer): Customer {
+/** Somebody new in the place of one who has left. @param mail the same address again */
+export function successorOf({ account }: Customer, mail?: string): Customer {
   const [first, number = '1'] = account.split('-');
-  return newCustomer(`${first}-${Number(number) + 1}`);
+  return newCustomer(`${first}-${Number(number) + 1}`, mail);
 }
-
-export const mailOf = ({ account }: Customer): string => `${account}@example.com`;
 
 /** Of records: `NAME` is the namespace. */
 export const KEYS: readonly string[] = [

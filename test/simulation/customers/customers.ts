@@ -13,7 +13,6 @@ import {
   fieldsOf,
   ifMatch,
   learnRecord,
-  mailOf,
   NAMES,
   newCustomer,
   patchOf,
@@ -57,6 +56,9 @@ export interface CustomersOptions {
   readonly changes: ChangesCheck;
   /** Some delete their accounts, and come back with another. */
   readonly mayLeave: boolean;
+  /** Whoever comes next may take the address of an account that is deleted: no backup brings that one back. */
+  readonly mayReturn: boolean;
+  readonly onReturn: () => void;
   /** An action threw: a check found something. */
   readonly onError: (error: unknown) => void;
   /** A URL of an endpoint that no other webhook has. */
@@ -65,6 +67,8 @@ export interface CustomersOptions {
 
 /** In the seeds in which customers leave: about one does in a small seed. */
 const LEAVES = 16;
+/** Part of those who come next that have the address of the one before. */
+const RETURNS = 0.5;
 
 type Action = (customer: Customer) => Promise<void>;
 
@@ -77,9 +81,11 @@ export function createCustomers(options: CustomersOptions): Customers {
   const write: Action = (customer) => actions.create![1](customer);
   const operating = createOperating(clients, random, write);
   const following = createFollowing(clients, random, changes);
-  const leaving = createLeaving(clients, random, write, (customer) => {
+  const leaving = createLeaving(clients, random, write, (customer, isDone) => {
     left.push(customer);
-    all[all.indexOf(customer)] = successorOf(customer);
+    const returns = isDone && options.mayReturn && random.chance(RETURNS);
+    if (returns) options.onReturn();
+    all[all.indexOf(customer)] = successorOf(customer, returns ? customer.mail : undefined);
   });
 
   /** @returns the answer to a success, else null */
@@ -329,7 +335,7 @@ export function createCustomers(options: CustomersOptions): Customers {
   async function signedIn(customer: Customer): Promise<string | null> {
     if (customer.token !== null || customer.isLeaving) return customer.token;
     customer.signingIn++;
-    customer.token = await operator.user(mailOf(customer), 'team');
+    customer.token = await operator.user(customer.mail, 'team');
     customer.signingIn--;
     return customer.token;
   }
@@ -373,7 +379,7 @@ export function createCustomers(options: CustomersOptions): Customers {
       for (const customer of all) {
         await run(async () => {
           const answer = await send(customer, 'GET', '/usage');
-          if (answer !== null) shown.set(mailOf(customer), answersShown(answer.body));
+          if (answer !== null) shown.set(customer.mail, answersShown(answer.body));
         }, customer);
       }
       return shown;

@@ -80,6 +80,7 @@ interface JudgedOptions {
   readonly onNamespaceDeleted: () => void;
   /** Customers delete their accounts. */
   readonly mayLeave: boolean;
+  readonly mayReturn: boolean;
   /** Versions that the operator has tried to publish; null: no operator does. */
   readonly datasetVersions: () => number | null;
   readonly datasets: DatasetsCheck;
@@ -203,6 +204,8 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
     payloads: createPayloads(),
     changes,
     mayLeave: options.mayLeave,
+    mayReturn: options.mayReturn,
+    onReturn: () => options.counters.count('address taken again'),
     onError: wrong,
     newUrl: () => `https://${random.pick(ENDPOINTS)}.example.com/${++urls}`,
   });
