@@ -1,5 +1,5 @@
 /**
- * Changes of items in the log. Their rows name a part of `dataset_parts` in place of the items, so that the log does not
+ * Changes of datasets in the log. Rows of items name a part of `dataset_parts` in place of the items, so that the log does not
  * hold a second copy for as long as it is kept.
  */
 import type { Change, ChangeBody } from '../protocol/change.ts';
@@ -26,6 +26,7 @@ import type { Db, Tx } from './store.ts';
 import { lastPublishedCheckpoint, proofOfVersion } from './transparency.ts';
 
 const TYPE = 'dataset.items';
+const PUBLISHED = 'dataset.published';
 /** Changes of items that one call reads: a part has at most 64 KiB of JSON, and a page of the log has 1,000 changes. */
 const PARTS_A_CALL = 64;
 
@@ -51,25 +52,40 @@ export function itemText(item: DatasetItem): string {
   return JSON.stringify(itemList(item));
 }
 
-/** Whether the row is read with what the tables of datasets have now (`withVersions`). */
-export function isOfVersion({ type }: EncodedChange): boolean {
-  return type === TYPE || type === 'dataset.published';
+/** Whether the change depends on what the tables have now (`asOfNow`). */
+export function dependsOnTables({ type }: EncodedChange): boolean {
+  return type === TYPE || type === PUBLISHED;
 }
 
 /**
- * The rows as changes: items of a version with what its parts hold, and what a retired version had as its withdrawal. It may leave
- * out rows at the end, never all.
+ * The rows as changes: items with what their part holds, and what a version had that is retired by now as its withdrawal. It may leave out
+ * rows at the end, never all; then the last change is one of items, by which readers know.
  */
-export async function withVersions(read: Db, rows: readonly EncodedChange[]): Promise<readonly Change[]> {
+export async function asOfNow(read: Db, rows: readonly EncodedChange[]): Promise<readonly Change[]> {
   const changes: Change[] = [];
   let parts = 0;
   for (const row of rows) {
-    if (row.type === TYPE && parts++ === PARTS_A_CALL) break;
-    if (row.type === TYPE) changes.push(await withItemsOf(read, row));
-    else if (isOfVersion(row)) changes.push(await publishedOf(read, row));
-    else changes.push(decodeChange(row));
+    const change = row.type === TYPE ? await withItemsOf(read, row) : decodeChange(row);
+    changes.push(change);
+    if (change.type === TYPE && ++parts === PARTS_A_CALL) break;
   }
-  return changes;
+  return withdrawRetired(read, rows, changes);
+}
+
+/** After the items are read: whichever were missing, their version was retired before. */
+async function withdrawRetired(
+  read: Db,
+  rows: readonly EncodedChange[],
+  changes: readonly Change[],
+): Promise<readonly Change[]> {
+  const ids = changes.flatMap((change) => (change.type === PUBLISHED ? [change.versionId] : []));
+  if (ids.length === 0) return changes;
+  const served = await servedAmong(read, ids);
+  return changes.map((change, at) =>
+    change.type === PUBLISHED && !served.has(change.versionId)
+      ? withdrawnEarly(rows[at]!, change.versionId)
+      : change,
+  );
 }
 
 const PART = statement<{ versionId: string; part: number }, { data: Uint8Array }>(
@@ -80,12 +96,6 @@ async function withItemsOf(read: Db, row: EncodedChange): Promise<Change> {
   const { versionId, part } = JSON.parse(row.body) as { versionId: string; part: number };
   const data = (await PART.first(read, { versionId, part }))?.data;
   return data === undefined ? withdrawnEarly(row, versionId) : itemsChange(row, versionId, data);
-}
-
-/** Items of a retired version may be missing in the log before this row: it is not served again without them. */
-async function publishedOf(read: Db, row: EncodedChange): Promise<Change> {
-  const { versionId } = JSON.parse(row.body) as { versionId: string };
-  return (await isServed(read, versionId)) ? decodeChange(row) : withdrawnEarly(row, versionId);
 }
 
 async function isServed(read: Db, versionId: string): Promise<boolean> {

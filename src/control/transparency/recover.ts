@@ -133,11 +133,11 @@ async function replace(
   const retired = rows.filter(
     (row) => !given.includes(row) && state.get(entryName(row))?.kind === 'retirement',
   );
+  await retireVersions(tx, [...retired, ...given], now);
+  for (const { slug, version } of given) await retireLogged(tx, slug, version, now);
   // The head that holds now: no pass may be due for hours that would tell nodes.
   const changes: NewChange[] = [...keys, ...linked, ...checkpointChange(note)];
   if (changes.length > 0) await appendChanges(tx, changes, now);
-  await retireVersions(tx, [...retired, ...given], now);
-  for (const { slug, version } of given) await retireLogged(tx, slug, version, now);
   return {
     size: checkpoint.size,
     entries: found.length,

@@ -22,6 +22,7 @@ import {
 } from '../../../test/support/control/webhooks/dispatch-world.ts';
 import { deleteRows, updateRows } from '../../../test/support/store/rows.ts';
 import type { Store } from '../../store/store.ts';
+import { claimAttempts, giveBackClaim } from './attempts.ts';
 import { AttemptInterruptedError, type AttemptResult } from './send-attempt.ts';
 
 for (const { name, create, skip } of ENGINES) {
@@ -50,6 +51,31 @@ for (const { name, create, skip } of ENGINES) {
         for (const id of ids) await delivered(run.store, id, 25);
         assert.equal(run.made.length, 200);
         assert.equal(new Set(run.made.map((one) => one.deliveryId)).size, 200);
+      });
+    }
+
+    if (name === 'PostgreSQL') {
+      scenario('a claim whose commit is under way is waited for, and given back', async (run) => {
+        const id = await hookOf(run);
+        await enqueue(run.store, id, 1, run.now);
+        const rules = { now: run.now, leaseMs: 40_000, schedule: [0], claim: 'lost', ids: [id] };
+        const begun = Promise.withResolvers<void>();
+        const commit = Promise.withResolvers<void>();
+        const claiming = run.store.write(async (tx) => {
+          await claimAttempts(tx, rules);
+          begun.resolve();
+          await commit.promise;
+        });
+        await begun.promise;
+        const other = await run.open(() => run.now);
+        const giving = other.write((tx) => giveBackClaim(tx, 'lost', [id], run.now));
+        // Long enough for a statement that does not wait.
+        await Promise.race([giving, new Promise((resolve) => setTimeout(resolve, 200))]);
+        commit.resolve();
+        await Promise.all([claiming, giving]);
+        const { claim, claimed_until } = await webhookOf(run.store, id);
+        assert.deepEqual([claim, claimed_until], [null, 0]);
+        assert.equal((await deliveriesOf(run.store, id))[0]!.attempts, 0);
       });
     }
 

@@ -2,7 +2,7 @@ import type { Clock } from '../../base/time.ts';
 import type { ChangeSource, LogBounds, Snapshot } from '../../feed/ports/change-source.ts';
 import type { Change, ChangeBody } from '../../protocol/change.ts';
 import { decodeChange } from '../../protocol/changes/change-codec.ts';
-import { datasetPages, isOfVersion, withVersions } from '../dataset-changes.ts';
+import { asOfNow, datasetPages, dependsOnTables } from '../dataset-changes.ts';
 import type { StoreSignals } from '../engine/signals.ts';
 import { statement } from '../engine/statement.ts';
 import type { NamespaceRow } from '../namespaces.ts';
@@ -81,7 +81,7 @@ const SINCE = statement<Part, ChangeLogTable>(
 
 async function since(read: Db, part: Part): Promise<readonly Change[]> {
   const rows = await SINCE.all(read, part);
-  return rows.some(isOfVersion) ? withVersions(read, rows) : rows.map(decodeChange);
+  return rows.some(dependsOnTables) ? asOfNow(read, rows) : rows.map(decodeChange);
 }
 
 /** @param heard is called with each page that the database gave */

@@ -100,6 +100,22 @@ onEachEngine((create) => {
       ));
   });
 
+  describe('a page of the log', () => {
+    it('that is cut ends with items, also behind a version that has lost its own', () =>
+      withDatasets((world) =>
+        withStore(create, async (store) => {
+          const { epoch, head: from } = await store.changes.bounds();
+          await world.import(store, world.sign('1.0.0', itemLines(9_000)), { unitParts: 8 });
+          const cut = await store.changes.since(epoch, from, 1_000);
+          assert.deepEqual([cut.length, cut.at(-1)!.type], [64, 'dataset.items']);
+          await retireDataset({ store, clock: Date.now }, 'demo', '1.0.0');
+          await deleteRetired(store, new AbortController().signal);
+          const { head } = await store.changes.bounds();
+          assert.equal((await store.changes.since(epoch, from, 1_000)).at(-1)!.seq, head);
+        }),
+      ));
+  });
+
   describe('a view that is built from the tables', () => {
     it('does not serve a version that was retired, and lost its items, before they were read', () =>
       withDatasets((world) =>

@@ -100,15 +100,17 @@ export async function holdClaimable(tx: Tx, now: number, ids: readonly string[])
   return HOLD_CLAIMABLE.all(tx, { ids, now });
 }
 
-const HOLD_CLAIMED = statement<{ id: string; claim: string }, HeldWebhook>(
-  `select ${HELD} from webhooks as w inner join customers as c on c.id = w.customer_id
-  where w.id = :id and w.claim = :claim and w.enabled = 1`,
+// By the id alone, so that it waits for a claim whose commit is under way, and sees it.
+const HOLD_ENABLED = statement<{ id: string }, HeldWebhook & { readonly claim: string | null }>(
+  `select ${HELD}, w.claim from webhooks as w inner join customers as c on c.id = w.customer_id
+  where w.id = :id and w.enabled = 1`,
   { lock: 'for no key update of w' },
 );
 
 /** Locks a webhook that is leased under this name; null when the lease has another name, or the webhook is gone. */
 export async function holdClaimed(tx: Tx, id: string, claim: string): Promise<HeldWebhook | null> {
-  return HOLD_CLAIMED.first(tx, { id, claim });
+  const held = await HOLD_ENABLED.first(tx, { id });
+  return held?.claim === claim ? held : null;
 }
 
 type Disabled = Pick<WebhookRow, 'id' | 'name'>;
