@@ -255,6 +255,25 @@ describe('from a node to the control side', () => {
     await untilTime(() => files().length === 0);
   });
 
+  test('as many new answers as have just arrived are spooled too (seed 1972417975)', async () => {
+    before = down;
+    accounting.take(handoverOf({ a: 4 }));
+    await timers.advance(0);
+    accounting.take(handoverOf({ b: 3 }));
+    await untilTime(() => files().includes('usage.json') && spooledAnswers() === 7);
+    const [first] = sent;
+    // The first batch arrives, the second does not, and what waits is as much as before.
+    before = async (batch) => {
+      if (batch.batch !== first) throw new Error('the database is down');
+    };
+    accounting.take(handoverOf({ c: 4 }));
+    await untilTime(() => accounting.waiting() === 7);
+    const spooled = (): string => readFileSync(join(dir, 'accounting', 'usage.json'), 'utf8');
+    // What arrived is not in it.
+    await untilTime(() => !spooled().includes(`"${first}"`));
+    assert.equal(spooledAnswers(), 7);
+  });
+
   test('after a kill the spool is sent under the same ids: a batch that arrived before counts once', async () => {
     let isDown = true;
     before = async () => {

@@ -229,7 +229,8 @@ function spoolUpkeep(
   let isRead = false;
   /** Ids of the batches in the file. */
   let held: ReadonlySet<string> = new Set();
-  let heldAnswers = -1;
+  /** What the file has, as `state` tells it; null: no file. */
+  let heldState: string | null = null;
   let lastOldest: string | null = null;
 
   async function read(): Promise<void> {
@@ -249,10 +250,15 @@ function spoolUpkeep(
     // Counts of an earlier process must not be overwritten unread.
     if (!isRead) await read();
     const batches = counts.unsent();
-    const answers = counts.waiting();
+    const kept = state();
     await spool.write(batches);
     held = new Set(batches.map(({ batch }) => batch));
-    heldAnswers = answers;
+    heldState = kept;
+  }
+
+  /** Changes with everything that is counted or arrives: while the oldest batch is the same none has arrived. */
+  function state(): string {
+    return `${counts.oldest()} ${counts.waiting()}`;
   }
 
   return {
@@ -266,13 +272,13 @@ function spoolUpkeep(
       lastOldest = oldest;
       // Batches arrive in order: once the oldest is not in the file, none of the file is missing.
       if (oldest !== null && (isStuck || held.has(oldest))) {
-        if (counts.waiting() !== heldAnswers) await keep();
+        if (state() !== heldState) await keep();
         return;
       }
       if (held.size === 0) return;
       await spool.write([]);
       held = new Set();
-      heldAnswers = -1;
+      heldState = null;
     },
   };
 }
