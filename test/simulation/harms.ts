@@ -139,8 +139,12 @@ export const HARMS: readonly Harm[] = [
   {
     name: 'stream: old messages are removed',
     weight: 1,
-    begin({ broker, random }) {
+    begin(world) {
+      const { broker, random } = world;
       broker.purge((broker.stream.at(-1)?.seq ?? 0) - random.between(0, 5));
+      // As where a replica is behind: it has none of those that are left.
+      const isBare = (name: string): boolean => (broker.behind.get(name) ?? 0) >= broker.stream.length;
+      if (CONTROLS.some((name) => broker.behind.has(name) && isBare(name))) world.mayHaveGaps = true;
       return null;
     },
   },

@@ -243,7 +243,7 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     file: 'src/control/transparency/publish.ts',
     from: 'if (versionId !== null && served.has(versionId)) changes.push(',
     to: 'if (versionId !== null && !served.has(versionId)) changes.push(',
-    finds: /^not at rest|has no proof/,
+    finds: /^not at rest|asked for a proof/,
   },
   'published-without-witnesses': {
     why: 'readers are shown a head of the transparency log that no quorum has cosigned',

@@ -92,6 +92,9 @@ async function storm(
       node.isAsked();
     }
     if (random.chance(0.25)) begin(world, harms, ends, counters);
+    // In half of them the backup is that of an empty log.
+    if (seed % 2 === 1 && restoredAfter !== null && step === Math.floor(restoredAfter / 2))
+      world.database.backUp();
     if (step === restoredAfter) begin(world, [RESTORE], ends, counters);
     isLate ||= ends.has(LATE);
     if (random.chance(0.2)) heal(world, ends);

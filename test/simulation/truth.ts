@@ -181,8 +181,7 @@ function note(history: History, versions: Versions, body: ChangeBody, seq: numbe
   }
 }
 
-/** What a change is about; null: nothing that a view holds. */
-/** @param named the version that it names by its id */
+/** What a change is about; null: nothing that a view holds. @param named the version that it names by its id */
 function thingOf(body: ChangeBody, named: Named | undefined): string | null {
   if ('key' in body) return `record ${body.key}`;
   if ('digest' in body) return `token ${body.namespace} ${body.digest}`;

@@ -1,8 +1,7 @@
 /**
- * The operator publishes versions of a dataset and retires them: `uqrp dataset import` and `retire`, in a process of its own over the database,
- * which dies at any moment. One command at a time.
+ * The operator publishes versions of a dataset, retires them, and recovers their transparency log: `uqrp dataset import` and `retire`, and
+ * `uqrp log recover`, in a process of its own over the database, which dies at any moment. One command at a time.
  */
-
 import { InputError } from '../../../src/base/errors.ts';
 import { timeOrderedUuids } from '../../../src/base/ids.ts';
 import type { Timers } from '../../../src/base/lifecycle/timers.ts';

@@ -128,13 +128,13 @@ export function createDatasetsCheck(): DatasetsCheck {
       retirements.push(retirement);
       return (found) => {
         const { retired: again, replaced } = found ?? { retired: [], replaced: [] };
-        const isAt =
-          (versions: readonly string[]) =>
-          ({ edition }: Told) =>
-            versions.includes(edition.version);
-        told = toldBefore.filter((each) => !isAt([...again, ...replaced])(each));
-        published = publishedBefore.filter((each) => !isAt(replaced)(each));
-        if (found === null) retirements = retirements.filter((each) => each !== retirement);
+        const gone = [...again, ...replaced];
+        told = toldBefore.filter(({ edition }) => !gone.includes(edition.version));
+        published = publishedBefore.filter(({ edition }) => !replaced.includes(edition.version));
+        retired = new Set([...retired, ...gone]);
+        // Nodes may go back behind these alone.
+        retirements = retirements.filter((each) => each !== retirement);
+        retirements.push({ versions: gone, at });
       };
     },
     acknowledged(edition, at) {

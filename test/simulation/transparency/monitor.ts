@@ -8,6 +8,7 @@ import {
   decodeEntries,
   encodeEntries,
   parseTilePath,
+  TILE_WIDTH,
   type Tile,
   tilePath,
 } from '../../../src/protocol/transparency/tiles.ts';
@@ -32,16 +33,14 @@ export interface LogMonitor {
   readonly source: LogSource;
 }
 
-/** A simulated log has fewer entries. */
-const BUNDLE = 256;
-
 /** @param policy with the key of the log */
 export function createMonitor(policy: TrustPolicy): LogMonitor {
   const log = new SmallLog();
   /** Heads that were shown, by their sizes: one history has one of each. */
   const heads = new Map<number, Uint8Array>();
   const sizes = new Map<string, number>();
-  const proofs = new Set<string>();
+  /** With what each proves. */
+  const proofs = new Map<string, Uint8Array>();
   let newest = '';
 
   function judge(note: string): number {
@@ -83,7 +82,7 @@ export function createMonitor(policy: TrustPolicy): LogMonitor {
       const note = String(found.body);
       const size = shown(note);
       if (size <= log.leaves.length) return;
-      if (size >= BUNDLE) throw new Error('a simulated log has too many entries for this monitor');
+      if (size >= TILE_WIDTH) throw new Error('a simulated log has too many entries for this monitor');
       const tile: Tile = { level: 'entries', n: 0, width: size };
       const bundle = await get(`/log/${tilePath(tile)}`);
       // A backup may have been put back meanwhile.
@@ -94,11 +93,12 @@ export function createMonitor(policy: TrustPolicy): LogMonitor {
     },
     shown,
     proved(proof, leaves) {
-      if (proofs.has(proof)) return;
+      const known = proofs.get(proof);
+      if (known !== undefined && leaves.some((leaf) => sameOctets(leaf, known))) return;
       shown(parseLogProof(proof)?.checkpoint ?? '');
-      if (!leaves.some((leaf) => checkLogProof(leaf, proof, policy).valid))
-        throw new InvariantError('a proof proves nothing');
-      proofs.add(proof);
+      const proved = leaves.find((leaf) => checkLogProof(leaf, proof, policy).valid);
+      if (proved === undefined) throw new InvariantError('a proof proves nothing');
+      proofs.set(proof, proved);
     },
     source: {
       async read(path) {

@@ -1,5 +1,4 @@
 /** The transparency log of the registry: its key and beginning, its signers, who reads it, and what must hold of it at rest. */
-import { InputError } from '../../../src/base/errors.ts';
 import { initLog, type LogKeys, verifierKeyOfLog } from '../../../src/control/transparency/init.ts';
 import { type Recovered, recoverLog } from '../../../src/control/transparency/recover.ts';
 import type { LogKey, SignerReport } from '../../../src/control/transparency/signer.ts';
@@ -7,13 +6,14 @@ import type { ControlTransparency } from '../../../src/process/control/control-w
 import { readProofTxt } from '../../../src/protocol/datasets/log-txt.ts';
 import { manifestTxt } from '../../../src/protocol/datasets/manifest.ts';
 import type { TrustPolicy } from '../../../src/protocol/transparency/policy.ts';
+import { sameOctets } from '../../../src/protocol/transparency/tree.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { lastPublishedCheckpoint, readLogHead } from '../../../src/store/transparency.ts';
 import { keyOf } from '../../support/protocol/transparency/small-log.ts';
 import type { Common, ProcessPorts } from '../common.ts';
 import type { SimulatedControl } from '../control.ts';
 import type { Database } from '../database.ts';
-import { editionOf, numberOf, SLUG } from '../datasets/editions.ts';
+import { type Edition, editionOf, editionWith, numberOf, SLUG, versionOf } from '../datasets/editions.ts';
 import type { DatasetQuestion } from '../edge/dataset-answers.ts';
 import { InvariantError } from '../invariants.ts';
 import type { ServedVersion } from '../model/datasets.ts';
@@ -56,8 +56,17 @@ const LOOKS = 0.5;
 const SETTLED_MS = 240_000;
 const STEP_MS = 1_000;
 
-/** What the log says of each version: the last entry of its name. */
-const SAID = `select name from log_entries where kind = 'manifest' and idx in (
+/** Of the versions of a storm. */
+const VERSIONS = 4;
+const NOTHING = new Uint8Array(0);
+
+interface SaidRow {
+  readonly name: string;
+  readonly leaf: Uint8Array;
+}
+
+/** Versions that the log says are served, by the last entry of their name. */
+const SAID = `select name, leaf from log_entries where kind = 'manifest' and idx in (
     select max(idx) from log_entries where kind <> 'key' group by name)`;
 const UNPROVED = "select name from log_entries where kind = 'manifest' and proof is null";
 
@@ -67,12 +76,10 @@ export function createRegistryLog(options: RegistryLogOptions): RegistryLog {
   const policy: TrustPolicy = { ...witnesses.policy, logs: [{ key: verifierKeyOfLog(KEY), url: null }] };
   const monitor = createMonitor(policy);
   const reports = new Map<string, SignerReport>();
-  /** Versions that the log says are served and the database lost, as the operator was told. */
-  const missing = new Set<string>();
-  /** No command died that may have told of more. */
-  let areAllTold = true;
-  /** Versions of which nodes answer a proof, and with them the head that is published; null: they may be behind. */
-  let level: ReadonlySet<string> | null = null;
+  /** The log and the database may have parted: the log may say of a version that it is served, which the database lost. */
+  let wasRecovered = false;
+  /** Leaves of the versions of which nodes answer a proof, the newest first, and with them the head that is published; null: they may be behind. */
+  let level: ReadonlyMap<string, Uint8Array> | null = null;
   let isSettled = false;
   let isLooking = false;
 
@@ -80,12 +87,18 @@ export function createRegistryLog(options: RegistryLogOptions): RegistryLog {
     if (isLooking) return;
     const get: Get = (path) => control.request({ method: 'GET', path });
     isLooking = true;
-    monitor
-      .round(get)
+    readAll(get)
       .catch(wrong)
       .finally(() => {
         isLooking = false;
       });
+  }
+
+  async function readAll(get: Get): Promise<void> {
+    await monitor.round(get);
+    const number = random.between(1, VERSIONS);
+    const answer = await get(`/log/proofs/${SLUG}/${versionOf(number)}`);
+    if (answer?.status === 200) monitor.proved(String(answer.body), leavesOf(number));
   }
 
   function shownBy(node: string, text: string, asked: DatasetQuestion): number | null {
@@ -97,11 +110,8 @@ export function createRegistryLog(options: RegistryLogOptions): RegistryLog {
     const wanted = asked.operation === 'proof' ? asked.version : null;
     if (answer?.slug !== SLUG || (wanted !== null && answer.version !== wanted))
       throw new InvariantError(`${node} answers ${text}, asked for a proof of ${wanted}`);
-    const number = numberOf(answer.version);
-    const leaves = (['a', 'b'] as const).map((content) =>
-      Buffer.from(manifestTxt(editionOf(number, content).signed)),
-    );
-    monitor.proved(answer.proof, leaves);
+    const served = level?.get(answer.version);
+    monitor.proved(answer.proof, served === undefined ? leavesOf(numberOf(answer.version)) : [served]);
     return null;
   }
 
@@ -118,18 +128,24 @@ export function createRegistryLog(options: RegistryLogOptions): RegistryLog {
     if (published !== entries) return `${published} of ${entries} entries are published`;
     const [unproved] = await names(UNPROVED);
     if (unproved !== undefined) return `${unproved} has no proof`;
+    if (witnesses.largest() > published)
+      return `a witness has ${witnesses.largest()} entries, and ${published} are published`;
     if (monitor.size !== published) return `the monitor has ${monitor.size} of ${published} entries`;
     return null;
   }
 
   async function checkSaid(served: readonly ServedVersion[]): Promise<void> {
-    const said = new Set(await names(SAID));
-    const live = new Set(served.map(({ version }) => `${SLUG}@${version}`));
-    const silent = [...live].find((name) => !said.has(name));
-    if (silent !== undefined) throw new InvariantError(`the log does not say that ${silent} is served`);
-    const lost = [...said].find((name) => !live.has(name) && !missing.has(name));
-    if (lost !== undefined && areAllTold)
-      throw new InvariantError(`the log says that ${lost} is served, and nobody was told that it is not`);
+    const { rows } = await database.truth.read.execute<SaidRow>(SAID, []);
+    const said = new Map(rows.map(({ name, leaf }) => [name, leaf]));
+    for (const [version, leaf] of leavesIn(served)) {
+      const name = `${SLUG}@${version}`;
+      if (!sameOctets(said.get(name) ?? NOTHING, leaf))
+        throw new InvariantError(`the log does not say that ${name} is served, with its items`);
+      said.delete(name);
+    }
+    const [lost] = said.keys();
+    if (lost !== undefined && !wasRecovered)
+      throw new InvariantError(`the log says that ${lost} is served, and it is not`);
   }
 
   return {
@@ -171,27 +187,24 @@ export function createRegistryLog(options: RegistryLogOptions): RegistryLog {
     async recover({ store, clock }) {
       // Whether that helped, the next pass tells.
       reports.clear();
-      const wereAllTold = areAllTold;
-      areAllTold = false;
-      try {
-        const found = await recoverLog({ store, clock, policy: witnesses.policy, key: KEY }, monitor.source);
-        for (const name of found.missing) missing.add(name);
-        areAllTold = wereAllTold;
-        return found;
-      } catch (error) {
-        // Nothing was written.
-        if (error instanceof InputError) areAllTold = wereAllTold;
-        throw error;
-      }
+      wasRecovered = true;
+      const found = await recoverLog({ store, clock, policy: witnesses.policy, key: KEY }, monitor.source);
+      for (const what of ['missing', 'retired', 'replaced'] as const)
+        counters.count(`recovered: ${what}`, found[what].length);
+      return found;
     },
     answered(node, asked, text) {
       const size = text === null ? null : shownBy(node, text, asked);
       if (level === null) return;
       if (asked.operation === 'checkpoint' && (size ?? 0) !== monitor.size)
         throw new InvariantError(`${node} answers a head of ${size} entries for ${monitor.size}`);
-      const isServed = asked.operation === 'proof' && level.has(asked.version ?? [...level][0] ?? '');
-      if (isServed && text === null)
-        throw new InvariantError(`${node} has no proof of ${asked.version ?? 'the latest version'}`);
+      if (asked.operation !== 'proof') return;
+      const version = asked.version ?? level.keys().next().value;
+      const isServed = version !== undefined && level.has(version);
+      if (isServed !== (text !== null) || (isServed && readProofTxt(text!)?.version !== version))
+        throw new InvariantError(
+          `${node} answers ${text}, asked for a proof of ${asked.version ?? 'the latest'}`,
+        );
     },
     async settled(recover, served) {
       witnesses.mend();
@@ -202,6 +215,7 @@ export function createRegistryLog(options: RegistryLogOptions): RegistryLog {
         if (mayRecover()) recover();
         else if (isEnded()) {
           counters.count('log ended');
+          await checkSaid(await served());
           return;
         }
         if (scheduler.now() - began > SETTLED_MS)
@@ -212,7 +226,7 @@ export function createRegistryLog(options: RegistryLogOptions): RegistryLog {
       await checkSaid(await served());
     },
     level(served) {
-      level = served !== null && isSettled ? new Set(served.map(({ version }) => version)) : null;
+      level = served !== null && isSettled ? leavesIn(served) : null;
     },
   };
 
@@ -226,4 +240,19 @@ export function createRegistryLog(options: RegistryLogOptions): RegistryLog {
       witnesses.largest() > monitor.size && [...reports.values()].some(({ state }) => state === 'behind')
     );
   }
+}
+
+/** What the entry of a version may be. */
+function leavesOf(number: number): readonly Uint8Array[] {
+  return (['a', 'b'] as const).map((content) => leafOf(editionOf(number, content)));
+}
+
+function leafOf({ signed }: Edition): Uint8Array {
+  return Buffer.from(manifestTxt(signed));
+}
+
+/** Of the versions that are served, the newest first. */
+function leavesIn(served: readonly ServedVersion[]): ReadonlyMap<string, Uint8Array> {
+  const newestFirst = served.toSorted((a, b) => numberOf(b.version) - numberOf(a.version));
+  return new Map(newestFirst.map(({ version, sha256 }) => [version, leafOf(editionWith(sha256)!)]));
 }

@@ -65,7 +65,7 @@ export function createWitnesses({
   const signed = new Map<number, { readonly root: Uint8Array; readonly epoch: string }>();
 
   /** What the log has signed once it never signs differently; but where it forgot it with its database, before a quorum had seen it. */
-  function checkSigned(request: OutboundRequest): void {
+  function checkSigned(request: OutboundRequest, sentIn: string): void {
     const text = Buffer.from(request.body ?? []).toString('utf8');
     const shown = parseCheckpoint(text.slice(text.indexOf('\n\n') + 2));
     if (shown === null) throw new InvariantError('a witness was sent no checkpoint');
@@ -74,15 +74,19 @@ export function createWitnesses({
     const isSame = before !== undefined && sameOctets(before.root, root);
     if (before !== undefined && !isSame) {
       const saw = witnesses.filter(({ cosigned }) => isAt(cosigned.get(size), before.root));
-      if (before.epoch === epoch() || saw.length >= QUORUM)
+      if (before.epoch === sentIn || saw.length >= QUORUM)
         throw new InvariantError(`the log signed two histories of ${size} entries`);
       counters.count('log forgot what it signed');
     }
-    if (!isSame) signed.set(size, { root, epoch: epoch() });
+    if (!isSame) signed.set(size, { root, epoch: sentIn });
   }
 
-  async function arrive(witness: MemoryWitness, request: OutboundRequest): Promise<OutboundResult> {
-    checkSigned(request);
+  async function arrive(
+    witness: MemoryWitness,
+    request: OutboundRequest,
+    sentIn: string,
+  ): Promise<OutboundResult> {
+    checkSigned(request, sentIn);
     const answer = await witness.answer(request);
     counters.count(`witness ${answer.kind === 'response' ? answer.status : answer.fault}`);
     return answer;
@@ -108,11 +112,12 @@ export function createWitnesses({
       const there = Math.ceil(ports.chance() * WAY_MS);
       const back = there + Math.ceil(ports.chance() * WAY_MS);
       let answer: OutboundResult = AWAY;
+      const sentIn = epoch();
       // It is on its way, also where its process dies meanwhile.
       scheduler.after(there, () => {
         if (faults.get(witness) === 'away') return;
         const isMute = faults.get(witness) === 'mute';
-        arrive(witness, request).then((given) => {
+        arrive(witness, request, sentIn).then((given) => {
           if (!isMute) answer = given;
         }, wrong);
       });
