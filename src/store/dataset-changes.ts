@@ -25,7 +25,7 @@ import { appendChanges, appendEncoded, type NewBody } from './log/change-log.ts'
 import type { Db, Tx } from './store.ts';
 import { lastPublishedCheckpoint, proofOfVersion } from './transparency.ts';
 
-const TYPE = 'dataset.items';
+const ITEMS = 'dataset.items';
 const PUBLISHED = 'dataset.published';
 /** Changes of items that one call reads: a part has at most 64 KiB of JSON, and a page of the log has 1,000 changes. */
 const PARTS_A_CALL = 64;
@@ -54,7 +54,7 @@ export function itemText(item: DatasetItem): string {
 
 /** Whether the change depends on what the tables have now (`asOfNow`). */
 export function dependsOnTables({ type }: EncodedChange): boolean {
-  return type === TYPE || type === PUBLISHED;
+  return type === ITEMS || type === PUBLISHED;
 }
 
 /**
@@ -65,9 +65,9 @@ export async function asOfNow(read: Db, rows: readonly EncodedChange[]): Promise
   const changes: Change[] = [];
   let parts = 0;
   for (const row of rows) {
-    const change = row.type === TYPE ? await withItemsOf(read, row) : decodeChange(row);
+    const change = row.type === ITEMS ? await withItemsOf(read, row) : decodeChange(row);
     changes.push(change);
-    if (change.type === TYPE && ++parts === PARTS_A_CALL) break;
+    if (change.type === ITEMS && ++parts === PARTS_A_CALL) break;
   }
   return withdrawRetired(read, rows, changes);
 }
@@ -119,7 +119,7 @@ export function emptyRow(versionId: string): EncodedChange {
     at: 0,
     owner: null,
     cause: 'direct',
-    type: TYPE,
+    type: ITEMS,
     namespace: PUBLIC_NAMESPACE,
     key: null,
     body: JSON.stringify({ v: 1, versionId }),

@@ -1,6 +1,5 @@
 import { SUBJECTS } from '../../src/feed/bus/bus.ts';
 import { QUIET_DATABASE } from './database.ts';
-import { createRandom } from './random.ts';
 import { CONTROLS, type World } from './world.ts';
 
 /** Something that goes wrong, and how it ends. */
@@ -110,11 +109,8 @@ export const HARMS: readonly Harm[] = [
     begin(world) {
       const { broker, random, nodes, controls } = world;
       const { name } = random.pick([...nodes, ...controls]);
-      const messages = random.between(1, 5);
-      broker.behind.set(name, messages);
-      // A replica that has none of the messages looks as a stream does whose messages were removed by their age: a publisher that begins then
-      // goes on behind it, at the head of the log.
-      if (CONTROLS.includes(name) && broker.stream.length <= messages) world.mayHaveGaps = true;
+      broker.behind.set(name, random.between(1, 5));
+      noteBare(world);
       return () => broker.behind.delete(name);
     },
   },
@@ -142,9 +138,7 @@ export const HARMS: readonly Harm[] = [
     begin(world) {
       const { broker, random } = world;
       broker.purge((broker.stream.at(-1)?.seq ?? 0) - random.between(0, 5));
-      // As where a replica is behind: it has none of those that are left.
-      const isBare = (name: string): boolean => (broker.behind.get(name) ?? 0) >= broker.stream.length;
-      if (CONTROLS.some((name) => broker.behind.has(name) && isBare(name))) world.mayHaveGaps = true;
+      noteBare(world);
       return null;
     },
   },
@@ -388,14 +382,12 @@ export const HARMS: readonly Harm[] = [
   },
 ];
 
-export const RESTORE: Harm = HARMS.find(({ name }) => name === 'database: is restored')!;
-
-const STREAM = 10;
-
-/** What can go wrong in this seed: few kinds in most, so that each meets each in some. */
-export function harmsOf(seed: number): readonly Harm[] {
-  const random = createRandom(seed, STREAM);
-  const part = random.pick([0.15, 0.4, 1]);
-  const some = HARMS.filter(() => random.chance(part));
-  return some.length === 0 ? HARMS : some;
+/**
+ * A replica that has none of the messages looks as a stream does whose messages were removed by their age: a publisher that begins then goes on
+ * behind it, at the head of the log.
+ */
+function noteBare(world: World): void {
+  const { behind, stream } = world.broker;
+  if (CONTROLS.some((name) => behind.has(name) && behind.get(name)! >= stream.length))
+    world.mayHaveGaps = true;
 }

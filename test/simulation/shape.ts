@@ -15,6 +15,8 @@ export interface Shape {
   readonly sleepsAfter: number | null;
   /** After so many steps a backup is put back; null: where chance says so. */
   readonly restoredAfter: number | null;
+  /** After so many steps it is made; null: where chance says so, or at the beginning. */
+  readonly backedUpAfter: number | null;
   /** The operator publishes versions of a dataset. */
   readonly hasDatasets: boolean;
   /** What it publishes goes into a transparency log. */
@@ -69,6 +71,9 @@ export function shapeOf(seed: number): Shape {
         steps: rollsKeys ? ROLLING_STEPS : random.between(3, 9),
       };
   const isLogged = seed % LOGGED.every === LOGGED.at;
+  // A log that lost what witnesses have seen: late enough that they have.
+  const restoredAfter =
+    isLogged && random.chance(LOGGED.restored) ? Math.floor((2 * (size.steps + LOGGED.steps)) / 3) : null;
   return {
     ...size,
     steps: size.steps + (isLogged && !rollsKeys ? LOGGED.steps : 0),
@@ -76,9 +81,9 @@ export function shapeOf(seed: number): Shape {
     rollsKeys,
     hasDatasets: seed % PUBLISHING.every === PUBLISHING.at,
     isLogged,
-    // A log that lost what witnesses have seen: late enough that they have.
-    restoredAfter:
-      isLogged && random.chance(LOGGED.restored) ? Math.floor((2 * (size.steps + LOGGED.steps)) / 3) : null,
+    restoredAfter,
+    // In the others the backup is that of an empty log.
+    backedUpAfter: restoredAfter !== null && seed % 2 === 1 ? Math.floor(restoredAfter / 2) : null,
     hasTeam: seed % TEAM.every === TEAM.at,
     // Its answers would need the keys of the zone, which nodes show.
     hasInnerEdge: seed % INNER.every === INNER.at && seed % SIGNED !== 0,

@@ -229,7 +229,7 @@ function spoolUpkeep(
   let isRead = false;
   /** Ids of the batches in the file. */
   let held: ReadonlySet<string> = new Set();
-  /** What the file has, as `state` tells it; null: no file. */
+  /** What this process has written, as `state` told it; null: nothing is in the file. */
   let heldState: string | null = null;
   let lastOldest: string | null = null;
 

@@ -1,19 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseVerifierKey } from '../../../src/protocol/transparency/note.ts';
+import type { TrustPolicy } from '../../../src/protocol/transparency/policy.ts';
 import { printLogProof } from '../../../src/protocol/transparency/proof.ts';
-import { readPolicy } from '../../../src/protocol/transparency/signatures.ts';
 import { inclusionProof, leafHash } from '../../../src/protocol/transparency/tree.ts';
-import { cosignerKey, SmallLog } from '../../support/protocol/transparency/small-log.ts';
+import { MemoryWitness, policyOf } from '../../support/control/transparency/witness.ts';
+import { keyOf, SmallLog } from '../../support/protocol/transparency/small-log.ts';
 import { createMonitor, type Get, type LogMonitor } from './monitor.ts';
 
-const WITNESSES = ['w1.example', 'w2.example'];
+const WITNESSES = ['w1.example/w', 'w2.example/w'];
 
-function policyOf(log: SmallLog) {
-  const lines = WITNESSES.map((name, at) => `witness w${at} ${cosignerKey(name)} https://${name}`);
-  const read = readPolicy([...lines, 'group all all w0 w1', 'quorum all', ''].join('\n'));
-  assert.ok(read.ok, JSON.stringify(read));
-  return { ...read.policy, logs: [{ key: parseVerifierKey(log.vkey)!, url: null }] };
+function policyFor(log: SmallLog): TrustPolicy {
+  const witnesses = ['w1', 'w2'].map((name, at) => new MemoryWitness(name, null, keyOf(WITNESSES[at]!)));
+  return { ...policyOf(witnesses), logs: [{ key: parseVerifierKey(log.vkey)!, url: null }] };
 }
 
 /** REST of a registry with this log. */
@@ -28,7 +27,7 @@ function rest(log: SmallLog, witnesses = WITNESSES): Get {
 
 async function watching(leaves: readonly string[]): Promise<{ log: SmallLog; monitor: LogMonitor }> {
   const log = new SmallLog(leaves);
-  const monitor = createMonitor(policyOf(log));
+  const monitor = createMonitor(policyFor(log));
   await monitor.round(rest(log));
   return { log, monitor };
 }
@@ -72,7 +71,7 @@ describe('the monitor of the simulation', () => {
 
   it('finds entries that are not those of the head', async () => {
     const log = new SmallLog(BEFORE);
-    const monitor = createMonitor(policyOf(log));
+    const monitor = createMonitor(policyFor(log));
     const get = rest(log);
     const lying: Get = (path) =>
       path === '/log/checkpoint' ? get(path) : rest(new SmallLog(['1', '2', '3']))(path);
@@ -81,8 +80,8 @@ describe('the monitor of the simulation', () => {
 
   it('finds a head without its quorum', async () => {
     const log = new SmallLog(BEFORE);
-    const monitor = createMonitor(policyOf(log));
-    await assert.rejects(monitor.round(rest(log, ['w1.example'])), /not trusted/);
+    const monitor = createMonitor(policyFor(log));
+    await assert.rejects(monitor.round(rest(log, ['w1.example/w'])), /not trusted/);
   });
 
   it('takes a proof of one of the leaves that it may be of, and no other one', async () => {

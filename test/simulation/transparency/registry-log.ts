@@ -14,7 +14,7 @@ import type { Common, ProcessPorts } from '../common.ts';
 import type { SimulatedControl } from '../control.ts';
 import type { Database } from '../database.ts';
 import { type Edition, editionOf, editionWith, numberOf, SLUG, versionOf } from '../datasets/editions.ts';
-import type { DatasetQuestion } from '../edge/dataset-answers.ts';
+import type { LogQuestion } from '../edge/dataset-answers.ts';
 import { InvariantError } from '../invariants.ts';
 import type { ServedVersion } from '../model/datasets.ts';
 import type { Random } from '../random.ts';
@@ -33,7 +33,7 @@ export interface RegistryLog {
   /** What the operator does then. */
   recover(deps: Pick<Parameters<typeof recoverLog>[0], 'store' | 'clock'>): Promise<Recovered>;
   /** A node was asked. Null: it has none. @throws InvariantError */
-  answered(node: string, asked: DatasetQuestion, text: string | null): void;
+  answered(node: string, asked: LogQuestion, text: string | null): void;
   /** All that is published is in the log, and a quorum has cosigned it. @param recover the operator's command @throws InvariantError */
   settled(recover: () => void, served: () => Promise<readonly ServedVersion[]>): Promise<void>;
   /** From now on nodes answer what is published. Null: no more. */
@@ -56,7 +56,7 @@ const LOOKS = 0.5;
 const SETTLED_MS = 240_000;
 const STEP_MS = 1_000;
 
-/** Of the versions of a storm. */
+/** Proofs of the first versions are asked for over REST: most storms have few more. */
 const VERSIONS = 4;
 const NOTHING = new Uint8Array(0);
 
@@ -87,32 +87,41 @@ export function createRegistryLog(options: RegistryLogOptions): RegistryLog {
     if (isLooking) return;
     const get: Get = (path) => control.request({ method: 'GET', path });
     isLooking = true;
-    readAll(get)
+    // Drawn now: what a later step draws does not depend on it.
+    readAll(get, random.between(1, VERSIONS))
       .catch(wrong)
       .finally(() => {
         isLooking = false;
       });
   }
 
-  async function readAll(get: Get): Promise<void> {
+  /** @param number of the version whose proof is asked for */
+  async function readAll(get: Get, number: number): Promise<void> {
     await monitor.round(get);
-    const number = random.between(1, VERSIONS);
     const answer = await get(`/log/proofs/${SLUG}/${versionOf(number)}`);
     if (answer?.status === 200) monitor.proved(String(answer.body), leavesOf(number));
   }
 
-  function shownBy(node: string, text: string, asked: DatasetQuestion): number | null {
-    if (asked.operation === 'checkpoint') {
-      const note = Buffer.from(text.slice(text.indexOf(';d=') + 3), 'base64').toString('utf8');
-      return monitor.shown(note);
-    }
-    const answer = readProofTxt(text);
-    const wanted = asked.operation === 'proof' ? asked.version : null;
-    if (answer?.slug !== SLUG || (wanted !== null && answer.version !== wanted))
-      throw new InvariantError(`${node} answers ${text}, asked for a proof of ${wanted}`);
+  /** @param text null: the node has none */
+  function headAnswered(node: string, text: string | null): void {
+    const note = text && Buffer.from(text.slice(text.indexOf(';d=') + 3), 'base64').toString('utf8');
+    const size = note === null ? 0 : monitor.shown(note);
+    if (level !== null && size !== monitor.size)
+      throw new InvariantError(`${node} answers a head of ${size} entries for ${monitor.size}`);
+  }
+
+  /** @param asked the version; null: the latest */
+  function proofAnswered(node: string, asked: string | null, text: string | null): void {
+    const answer = text === null ? null : readProofTxt(text);
+    const latest = level?.keys().next().value ?? null;
+    const wanted = asked ?? latest;
+    const isOther = text !== null && (answer?.slug !== SLUG || (wanted ?? answer.version) !== answer.version);
+    const isServed = wanted !== null && level?.has(wanted) === true;
+    if (isOther || (level !== null && isServed !== (text !== null)))
+      throw new InvariantError(`${node} answers ${text}, asked for a proof of ${asked ?? 'the latest'}`);
+    if (answer === null) return;
     const served = level?.get(answer.version);
     monitor.proved(answer.proof, served === undefined ? leavesOf(numberOf(answer.version)) : [served]);
-    return null;
   }
 
   async function names(sql: string): Promise<readonly string[]> {
@@ -194,17 +203,8 @@ export function createRegistryLog(options: RegistryLogOptions): RegistryLog {
       return found;
     },
     answered(node, asked, text) {
-      const size = text === null ? null : shownBy(node, text, asked);
-      if (level === null) return;
-      if (asked.operation === 'checkpoint' && (size ?? 0) !== monitor.size)
-        throw new InvariantError(`${node} answers a head of ${size} entries for ${monitor.size}`);
-      if (asked.operation !== 'proof') return;
-      const version = asked.version ?? level.keys().next().value;
-      const isServed = version !== undefined && level.has(version);
-      if (isServed !== (text !== null) || (isServed && readProofTxt(text!)?.version !== version))
-        throw new InvariantError(
-          `${node} answers ${text}, asked for a proof of ${asked.version ?? 'the latest'}`,
-        );
+      if (asked.operation === 'checkpoint') headAnswered(node, text);
+      else proofAnswered(node, asked.version, text);
     },
     async settled(recover, served) {
       witnesses.mend();
