@@ -19,7 +19,7 @@ import {
   revoked,
   upserted,
 } from '../../test/support/view/view-changes.ts';
-import { attachFreshness, createFreshness, DATASETS_KEY } from './freshness.ts';
+import { announcedApply, attachFreshness, createFreshness, DATASETS_KEY, isChanging } from './freshness.ts';
 
 describe('freshness', () => {
   const TABLE = [
@@ -31,16 +31,22 @@ describe('freshness', () => {
     ['token.revoked', revoked('ns', 't'), 'namespace'],
   ] as const;
   for (const [type, change, touched] of TABLE) {
-    it(`${type} moves the counter of its ${touched} and the count of commits, for every thread`, () => {
+    it(`${type} moves the counter of its ${touched} and the count of commits, before and after its commit, for every thread`, () => {
       const writer = createFreshness();
       const reader = attachFreshness(writer.buffer);
       const stripes = { key: reader.counterOfKey('a.res.ns.v1'), namespace: reader.counterOfNamespace('ns') };
       const read = () => ({ key: reader.read(stripes.key), namespace: reader.read(stripes.namespace) });
       const before = read();
       const commits = reader.commits();
-      writer.bumpFor(change);
+      // Two changes of one name, too: an even number of steps would look as if nothing were under way.
+      const end = writer.begin([change, change]);
       assert.equal(reader.commits(), commits + 1);
       assert.deepEqual(read(), { ...before, [touched]: before[touched] + 1 });
+      assert.equal(isChanging(read()[touched]), true);
+      end();
+      assert.equal(reader.commits(), commits + 2);
+      assert.deepEqual(read(), { ...before, [touched]: before[touched] + 2 });
+      assert.equal(isChanging(read()[touched]), false);
     });
   }
 
@@ -52,12 +58,15 @@ describe('freshness', () => {
     [proved(versionIdOf(1), 'proof\n'), 1],
     [checkpointed('note\n'), 1],
   ] as const) {
-    it(`${change.type} moves the counter of the registry ${moves} times, and none of services`, () => {
+    it(`${change.type} moves the counter of the registry ${2 * moves} times, and none of services`, () => {
       const freshness = createFreshness();
       const registry = freshness.counterOfKey(DATASETS_KEY);
-      freshness.bumpFor(change);
-      assert.equal(freshness.read(registry), moves);
-      assert.equal(freshness.commits(), moves);
+      const end = freshness.begin([change]);
+      for (const times of [1, 2]) {
+        assert.equal(freshness.read(registry), times * moves);
+        assert.equal(freshness.commits(), times * moves);
+        end();
+      }
       assert.equal(freshness.read(freshness.counterOfNamespace('public')), 0);
     });
   }
@@ -69,12 +78,22 @@ describe('freshness', () => {
       ...['res.ns.v1', 'b.res.ns.v1'].map((key) => freshness.counterOfKey(key)),
     ];
     const commits = freshness.commits();
-    freshness.bumpAll();
-    assert.deepEqual(
-      indices.map((index) => freshness.read(index)),
-      [1, 1, 1, 1],
-    );
-    assert.equal(freshness.commits(), commits + 1);
+    const end = freshness.beginAll();
+    for (const times of [1, 2]) {
+      assert.deepEqual(
+        indices.map((index) => freshness.read(index)),
+        [times, times, times, times],
+      );
+      assert.equal(freshness.commits(), commits + times);
+      end();
+    }
+  });
+
+  it('ends what it began where the commit failed', async () => {
+    const freshness = createFreshness();
+    const failing = { apply: () => Promise.reject(new Error('no space left')) };
+    await assert.rejects(announcedApply(failing, freshness)([namespaceUpserted('ns')], 1), /no space left/);
+    assert.equal(freshness.read(freshness.counterOfNamespace('ns')), 2);
   });
 
   it('spreads names over the stripes', () => {

@@ -1,14 +1,18 @@
 import { FNV_START, fnvEnd, fnvStep } from '../base/hashes.ts';
+import type { ViewWriter } from '../feed/ports/view-writer.ts';
 import type { ChangeBody } from '../protocol/change.ts';
 import { DATASETS_RESOURCE, PUBLIC_NAMESPACE, PUBLIC_VERSION } from '../protocol/names/labels.ts';
 
 /**
- * Freshness counters in shared memory: two atomic loads tell a worker whether a cached reply is still valid. A worker (1) reads the
- * counters of key and namespace, (2) refreshes its view, (3) reads the view, (4) caches the reply with the counters of step 1. It serves
- * the reply while both are unchanged. The follower, once a commit is visible, (a) bumps the count of commits, then (b) the counter of the
- * change. Both orders matter: a worker that sees (b) also sees (a) and takes a new snapshot; a worker that read the counter earlier caches
- * a value that (b) makes invalid. Names share counters: a change may invalidate other replies, never too few. Counters wrap; only equality
- * counts. A reply to a name of fewer than four labels depends on the namespace through its NSEC bitmap: its cache entry needs the
+ * Freshness counters in shared memory: two atomic loads tell a worker whether a cached reply is still valid. A counter is odd while a
+ * commit is under way that changes what it stands for (`isChanging`), and moves on when readers can see the commit. A worker (1) reads
+ * the counters of key and namespace, (2) refreshes its view, (3) reads the view, (4) caches the reply with the counters of step 1 if
+ * both are even. It serves the reply while both are unchanged. The writer makes odd (a) the count of commits and (b) the counters of the
+ * changes, (c) commits, and (d) makes them even again. The orders matter: a worker that read a counter before (b) caches a value that (b)
+ * makes invalid; between (b) and (d) nothing is served from a cache or stored there, and `refresh` takes a new snapshot for each question.
+ * So once any worker has answered from the commit, no later answer is from before it. Names share counters: a change may invalidate
+ * other replies, never too few. Counters wrap; only equality and parity count. One commit at a time: two would make an odd counter even.
+ * A reply to a name of fewer than four labels depends on the namespace through its NSEC bitmap: its cache entry needs the
  * namespace's counter and an expiry time.
  */
 export interface FreshnessCounters {
@@ -20,11 +24,11 @@ export interface FreshnessCounters {
   counterOfNamespace(name: string): number;
   read(index: number): number;
   commits(): number;
-  /** Announces a change. Called only on the follower's side, once the commit is visible. */
-  bumpFor(change: ChangeBody): void;
-  /** Invalidates every reply: the view was replaced. */
-  bumpAll(): void;
-  /** Number of the view's file that serves; 0 before the writer opened it. `bumpAll` announces a change. */
+  /** Called on the writer's side before a commit of these changes. @returns what ends it: to be called when readers can see it, or it failed */
+  begin(changes: readonly ChangeBody[]): () => void;
+  /** As `begin`, when another view will serve: it invalidates every reply. */
+  beginAll(): () => void;
+  /** Number of the view's file that serves; 0 before the writer opened it. It changes between `beginAll` and its end. */
   generation(): number;
   setGeneration(generation: number): void;
 }
@@ -38,6 +42,11 @@ const NAMESPACE_STRIPES = 4096;
 const KEYS_AT = NAMESPACES_AT + NAMESPACE_STRIPES;
 const KEY_STRIPES = 65_536;
 const COUNTERS = KEYS_AT + KEY_STRIPES;
+
+/** Whether a commit is under way that changes what this counter stands for: what is read now must not be cached. */
+export function isChanging(count: number): boolean {
+  return (count & 1) !== 0;
+}
 
 export function createFreshness(): FreshnessCounters {
   return attachFreshness(new SharedArrayBuffer(COUNTERS * Int32Array.BYTES_PER_ELEMENT));
@@ -53,20 +62,44 @@ export function attachFreshness(buffer: SharedArrayBuffer): FreshnessCounters {
     counterOfNamespace,
     read: (index) => Atomics.load(counters, index),
     commits: () => Atomics.load(counters, COMMIT),
-    bumpFor(change) {
+    begin(changes) {
       // No reply depends on items before their version is published.
-      if (change.type === 'dataset.items') return;
-      Atomics.add(counters, COMMIT, 1);
-      Atomics.add(counters, stripeOf(change), 1);
+      const touching = changes.filter(({ type }) => type !== 'dataset.items');
+      if (touching.length === 0) return () => {};
+      const touched = new Set([COMMIT, ...touching.map(stripeOf)]);
+      const move = (): void => {
+        for (const index of touched) Atomics.add(counters, index, 1);
+      };
+      move();
+      return move;
     },
-    bumpAll() {
-      Atomics.add(counters, COMMIT, 1);
-      for (let i = NAMESPACES_AT; i < COUNTERS; i++) Atomics.add(counters, i, 1);
+    beginAll() {
+      const move = (): void => {
+        Atomics.add(counters, COMMIT, 1);
+        for (let i = NAMESPACES_AT; i < COUNTERS; i++) Atomics.add(counters, i, 1);
+      };
+      move();
+      return move;
     },
     generation: () => Atomics.load(counters, GENERATION),
     setGeneration(generation) {
       Atomics.store(counters, GENERATION, generation);
     },
+  };
+}
+
+/** `apply` of this view, which tells readers of each commit before they can see it, and once they can. */
+export function announcedApply(
+  view: Pick<ViewWriter, 'apply'>,
+  freshness: Pick<FreshnessCounters, 'begin'>,
+): ViewWriter['apply'] {
+  return async (changes, cursor) => {
+    const end = freshness.begin(changes);
+    try {
+      await view.apply(changes, cursor);
+    } finally {
+      end();
+    }
   };
 }
 

@@ -1,7 +1,7 @@
 import { systemFiles } from '../base/files.ts';
 import { pause, type Timers } from '../base/lifecycle/timers.ts';
 import { datasetReader } from './datasets/dataset-table.ts';
-import type { FreshnessCounters } from './freshness.ts';
+import { type FreshnessCounters, isChanging } from './freshness.ts';
 import { hostedReader, type ReadTree } from './hosted/record-reader.ts';
 import { openForReading, type Tree } from './lmdb/tree.ts';
 import { generationPath, readState } from './lmdb/view-directory.ts';
@@ -42,7 +42,7 @@ export function openLmdbReader(options: LmdbReaderOptions): LmdbReader {
     refresh() {
       if (freshness !== undefined) {
         const commits = freshness.commits();
-        if (commits === seen) return;
+        if (commits === seen && !isChanging(commits)) return;
         seen = commits;
       }
       current.anyExpired = null;

@@ -23,7 +23,7 @@ import { describeExpired } from '../../test/support/view/expired-suite.ts';
 import { minted, namespaceUpserted, upserted } from '../../test/support/view/view-changes.ts';
 import { describeView, type ViewFixture } from '../../test/support/view/view-suite.ts';
 import type { ChangeBody } from '../protocol/change.ts';
-import { createFreshness, type FreshnessCounters } from './freshness.ts';
+import { announcedApply, createFreshness, type FreshnessCounters } from './freshness.ts';
 import { generationPath, readState } from './lmdb/view-directory.ts';
 import { openLmdbReader } from './reader.ts';
 import { type DiscardReason, openLmdbWriter } from './writer.ts';
@@ -90,15 +90,19 @@ describe('a view that is replaced', () => {
         order.push(`generation ${generation}, on disk ${readState(path)?.generation}`);
         freshness.setGeneration(generation);
       },
-      bumpAll() {
-        order.push(`bump at ${freshness.generation()}`);
-        freshness.bumpAll();
+      beginAll() {
+        order.push(`begins at ${freshness.generation()}`);
+        const end = freshness.beginAll();
+        return () => {
+          order.push(`ends at ${freshness.generation()}`);
+          end();
+        };
       },
     };
     const writer = openLmdbWriter({ path, freshness: watched, wipeAfterMs: 0 });
     order.length = 0;
     await replace(writer);
-    assert.deepEqual(order, ['generation 2, on disk 2', 'bump at 2']);
+    assert.deepEqual(order, ['begins at 1', 'generation 2, on disk 2', 'ends at 2']);
     await writer.close();
   });
 
@@ -236,11 +240,10 @@ describe('LMDB view and its file', () => {
   it('shows a reader in the same tick what was committed, once it refreshes', async () => {
     const freshness = createFreshness();
     const writer = openLmdbWriter({ path, freshness });
+    const apply = announcedApply(writer, freshness);
     const readers = [openLmdbReader({ path }), openLmdbReader({ path, freshness })];
     for (let i = 1; i <= 20; i++) {
-      const change = upserted('res.ns.v1', String(i));
-      await writer.apply([change], i);
-      freshness.bumpFor(change);
+      await apply([upserted('res.ns.v1', String(i))], i);
       for (const reader of readers) {
         reader.refresh();
         assert.equal(Buffer.from(reader.record('res.ns.v1')!.data).toString(), String(i));
@@ -257,9 +260,26 @@ describe('LMDB view and its file', () => {
     await writer.close();
   });
 
+  it('shows a reader a commit before the end of its announcement, also one that looked after the beginning', async () => {
+    const freshness = createFreshness();
+    const writer = openLmdbWriter({ path, freshness });
+    const reader = openLmdbReader({ path, freshness });
+    const change = upserted('res.ns.v1', 'new');
+    const end = freshness.begin([change]);
+    reader.refresh();
+    assert.equal(reader.record('res.ns.v1'), null);
+    await writer.apply([change], 1);
+    reader.refresh();
+    assert.notEqual(reader.record('res.ns.v1'), null, 'another thread may have answered from it');
+    end();
+    await reader.close();
+    await writer.close();
+  });
+
   it('shows worker threads every announced commit', async () => {
     const freshness = createFreshness();
     const writer = openLmdbWriter({ path, freshness });
+    const apply = announcedApply(writer, freshness);
     await writer.apply([upserted('res.ns.v1', '0')], 0);
     const source = `
       import { parentPort, workerData } from 'node:worker_threads';
@@ -272,7 +292,7 @@ describe('LMDB view and its file', () => {
       let stale = 0;
       parentPort.postMessage('ready');
       for (let last = 0; last < 500; ) {
-        const told = freshness.read(stripe) - first;
+        const told = (freshness.read(stripe) - first) >> 1;
         reader.refresh();
         last = Number(Buffer.from(reader.record('res.ns.v1').data).toString());
         if (last < told) stale++;
@@ -291,9 +311,7 @@ describe('LMDB view and its file', () => {
     await Promise.all(workers.map((worker) => once(worker, 'message')));
     const stale = workers.map((worker) => once(worker, 'message'));
     for (let i = 1; i <= 500; i++) {
-      const change = upserted('res.ns.v1', String(i));
-      await writer.apply([change], i);
-      freshness.bumpFor(change);
+      await apply([upserted('res.ns.v1', String(i))], i);
     }
     assert.deepEqual(await Promise.all(stale), [[0], [0]]);
     await Promise.all(workers.map((worker) => worker.terminate()));

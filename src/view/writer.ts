@@ -80,7 +80,7 @@ export type DiscardReason = UnusableReason | 'untrusted';
 export interface LmdbWriterOptions {
   readonly path: string;
   /** Updated when the view is replaced. The follower's caller announces single changes. */
-  readonly freshness?: Pick<FreshnessCounters, 'bumpAll' | 'setGeneration'>;
+  readonly freshness?: Pick<FreshnessCounters, 'beginAll' | 'setGeneration'>;
   /** Starts with an empty view and discards any other. */
   readonly empty?: boolean;
   readonly onDiscarded?: (reason: DiscardReason) => void;
@@ -164,13 +164,14 @@ export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
     return { generation, tree, inode, wiper, sweeper, forgetter, target: treeTarget(tree, wiper.erased) };
   }
 
-  /** The order matters: state on disk, then the generation that readers read, then the bump that makes them read it. */
+  /** The order matters: state on disk, then the generation that readers read, while all counters say that it changes. */
   function serve(tree: Tree, generation: number): void {
     markOpen(generation);
     const old = serving;
     serving = servingOf(tree, generation);
+    const end = freshness?.beginAll();
     freshness?.setGeneration(generation);
-    freshness?.bumpAll();
+    end?.();
     old.wiper.cancel();
     old.sweeper.cancel();
     old.forgetter.cancel();

@@ -6,7 +6,7 @@ import type { PacketHandler } from '../../src/dns/shared/handler.ts';
 import { servedZones } from '../../src/process/node/settings.ts';
 import type { ChangeBody } from '../../src/protocol/change.ts';
 import { queryTokenDigest, spellQueryToken } from '../../src/protocol/query/query-token.ts';
-import { createFreshness } from '../../src/view/freshness.ts';
+import { announcedApply, createFreshness } from '../../src/view/freshness.ts';
 import { createMemoryView } from '../support/view/memory-view.ts';
 
 export const ZONE = 'uqrp.net';
@@ -62,8 +62,7 @@ export class TestNode {
 
   async apply(...changes: readonly ChangeBody[]): Promise<void> {
     this.seq += changes.length;
-    await this.view.apply(changes, this.seq);
-    for (const change of changes) this.freshness.bumpFor(change);
+    await announcedApply(this.view, this.freshness)(changes, this.seq);
   }
 
   async namespace(

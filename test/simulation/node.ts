@@ -106,7 +106,7 @@ export function createNode(options: NodeOptions): SimulatedNode {
       writing: (changes, ms) => asking.writing(asked, changes, ms),
       committing: () => asking.committing(asked),
       committed: () => asking.committed(asked),
-      replaced: () => shared.freshness.bumpAll(),
+      replacing: () => shared.freshness.beginAll(),
       adopted: () => counters.count('snapshot adopted'),
     };
     const followed = followView({
@@ -248,8 +248,8 @@ interface CommitHooks {
   writing(changes: readonly ChangeBody[], ms: number): void;
   committing(): void;
   committed(): void;
-  /** As the writer over files does when another view serves. */
-  replaced(): void;
+  /** As the writer over files does when another view serves. @returns what ends it */
+  replacing(): () => void;
   adopted(): void;
 }
 
@@ -287,8 +287,9 @@ function onDisk(view: ViewWriter, { timers, disk, chance }: ProcessPorts, hooks:
         apply: (changes, cursor) => write(() => rebuild.apply(changes, cursor)),
         finish: (changes, cursor, epoch) =>
           commit(changes, async () => {
+            const end = hooks.replacing();
             await rebuild.finish(changes, cursor, epoch);
-            hooks.replaced();
+            end();
           }),
         discard: () => rebuild.discard(),
       };

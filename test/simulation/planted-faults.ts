@@ -56,9 +56,16 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
   },
   'counters-before-commit': {
     why: 'a cache keeps the old answer under the new count, until the next change of the name',
-    file: 'src/feed/follower/follower.ts',
-    from: '    await inView(how);\n    cursor = next;\n    onApplied?.(changes, next);',
-    to: '    onApplied?.(changes, next);\n    await inView(how);\n    cursor = next;',
+    file: 'src/view/freshness.ts',
+    from: '    const end = freshness.begin(changes);\n    try {',
+    to: '    freshness.begin(changes)();\n    const end = () => {};\n    try {',
+    finds: ANSWERS,
+  },
+  'counters-after-commit': {
+    why: 'one name is answered from the commit, and the next one from a cache of before it',
+    file: 'src/view/freshness.ts',
+    from: 'const end = freshness.begin(changes);',
+    to: 'const end = () => freshness.begin(changes)();',
     finds: ANSWERS,
   },
   'count-after-read': {
@@ -133,9 +140,9 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
   },
   'revocation-not-announced': {
     why: 'a cache answers a revoked token',
-    file: 'src/process/edge/followed-view.ts',
-    from: 'for (const change of changes) freshness.bumpFor(change);',
-    to: "for (const change of changes) if (change.type !== 'token.revoked') freshness.bumpFor(change);",
+    file: 'src/view/freshness.ts',
+    from: "({ type }) => type !== 'dataset.items'",
+    to: "({ type }) => type !== 'dataset.items' && type !== 'token.revoked'",
     finds: ANSWERS,
   },
   'all-namespaces-public': {
@@ -198,8 +205,8 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
   'registry-not-announced': {
     why: 'a cache answers the version before for an hour',
     file: 'src/view/freshness.ts',
-    from: "if (change.type === 'dataset.items') return;",
-    to: "if (change.namespace === 'public') return;",
+    from: "({ type }) => type !== 'dataset.items'",
+    to: "({ namespace }) => namespace !== 'public'",
     finds: /answers what its view does not have: TXT (manifest|identity)\./,
   },
   'import-goes-on-with-other-files': {

@@ -30,6 +30,7 @@ import { readEde } from '../../protocol/dns/message/edns.ts';
 import { rdataToText } from '../../protocol/dns/rdata/present.ts';
 import { txtValue } from '../../protocol/dns/rdata/rdata.ts';
 import { QUERY_STATUSES } from '../../protocol/query/outcome.ts';
+import { announcedApply } from '../../view/freshness.ts';
 import { createRecorder } from '../accounting/recorder.ts';
 import { type JsonDocument, jsonApi } from './json.ts';
 import { datasetService } from './operations.ts';
@@ -60,10 +61,7 @@ async function node(changes: readonly ChangeBody[], { log = true, zones = signed
   const { handler, freshness } = signedNode({ zones, view, ...more }, clock, [
     datasetService(view.datasets, { asOf: true, log }),
   ]);
-  const apply = async (...more: readonly ChangeBody[]): Promise<void> => {
-    await view.apply(more, 1);
-    for (const change of more) freshness.bumpFor(change);
-  };
+  const apply = (...more: readonly ChangeBody[]): Promise<void> => announcedApply(view, freshness)(more, 1);
   await apply(...changes);
   const reply = (query: Uint8Array): Uint8Array => {
     const made = handler.slow(query, 'tcp', true);

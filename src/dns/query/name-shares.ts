@@ -5,7 +5,7 @@ import { isNameAt, LOWER, MAX_LABEL_OCTETS, MAX_NAME_OCTETS } from '../../protoc
 import { HEADER_OCTETS } from '../../protocol/dns/skim.ts';
 import { isVersion, PUBLIC_NAMESPACE } from '../../protocol/names/labels.ts';
 import type { Query } from '../../protocol/names/query-name.ts';
-import type { FreshnessCounters } from '../../view/freshness.ts';
+import { type FreshnessCounters, isChanging } from '../../view/freshness.ts';
 import { isOpen } from './denial.ts';
 import { serviceLabel } from './operations.ts';
 import { checkAccess, type ResolveContext } from './resolve.ts';
@@ -72,7 +72,7 @@ export function makeNameShares(context: NameSharesContext): NameShares {
     // Between the counter and the view: what is read is as new as the counter, or newer.
     view.refresh();
     const readers = mayRead();
-    if (readers === 'all') open.add(hash, { namespace, counter, count });
+    if (readers === 'all' && !isChanging(count)) open.add(hash, { namespace, counter, count });
     return readers === 'none' ? REFUSED : shareOf(hash);
   }
 

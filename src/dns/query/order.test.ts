@@ -21,8 +21,9 @@ function openNode(clock: Clockwork) {
   const node = signedNode({ zones: zoneOf(null, clock) }, clock);
   let seq = 0;
   const change = (...bodies: readonly ChangeBody[]): void => {
+    const end = node.freshness.begin(bodies);
     void node.view.apply(bodies as never, ++seq);
-    for (const body of bodies) node.freshness.bumpFor(body);
+    end();
   };
   const slow = (query: Uint8Array): string => {
     const { answer } = messageOf(node.handler.slow(query, 'udp', false) as Uint8Array);

@@ -2,6 +2,7 @@ import { SeenHashes } from '../../base/hashes.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { LOWER } from '../../protocol/dns/name.ts';
 import { HEADER_OCTETS, QUESTION_OCTETS, truncateInto, udpLimit } from '../../protocol/dns/skim.ts';
+import { isChanging } from '../../view/freshness.ts';
 import type { Tag } from '../accounting/tag.ts';
 import { CacheRows, type ReadCounter, ROW_OCTETS, ScannedQuery, type Validity } from './cache-rows.ts';
 import type { Reply } from './write-reply.ts';
@@ -81,10 +82,13 @@ export class PacketCache {
     return query.read(request, length) && query.wantsSigned(request);
   }
 
-  /** Stores the reply if its question was seen before. Ignores requests that `lookup` does not look for. */
+  /**
+   * Stores the reply if its question was seen before. Ignores requests that `lookup` does not look for, and what was read during a commit.
+   */
   store(request: Uint8Array, length: number, reply: Reply, validity: Validity, tag: Tag | null = null): void {
     const { query, arena } = this;
     if (validity.until === 0 || !query.read(request, length) || !this.seen.again(query.hash)) return;
+    if (isChanging(validity.keyCount) || isChanging(validity.namespaceCount)) return;
     const row = this.victim(request);
     if (!this.rows.isEmpty(row)) this.drop(row);
     const place = arena.place(row, reply.bytes.length);

@@ -4,7 +4,7 @@ import { type Follower, type FollowerOptions, startFollower } from '../../feed/f
 import { createAppliedTimes } from '../../feed/follower/health.ts';
 import type { NodeState } from '../../feed/nodes/node-states.ts';
 import type { Change } from '../../protocol/change.ts';
-import type { FreshnessCounters } from '../../view/freshness.ts';
+import { announcedApply, type FreshnessCounters } from '../../view/freshness.ts';
 
 /** What the view's part of a node's state is. */
 type ViewReport = Pick<NodeState, 'seq' | 'seqSeconds' | 'epoch' | 'lag' | 'stale' | 'viewSeconds'>;
@@ -22,9 +22,9 @@ interface FollowedView {
 interface FollowedViewOptions
   extends Pick<FollowerOptions, 'view' | 'acceptNewStore' | 'onState' | 'onFailing' | 'timers'> {
   readonly source: FollowerOptions['source'] | null;
-  readonly freshness: Pick<FreshnessCounters, 'bumpFor'>;
+  readonly freshness: Pick<FreshnessCounters, 'begin'>;
   readonly clock: Clock;
-  /** Called after a commit, when readers know of it. Must not throw. */
+  /** Called after a commit, when readers see it. Must not throw. */
   readonly onApplied: (changes: readonly Change[]) => void;
 }
 
@@ -40,8 +40,8 @@ export function followView(options: FollowedViewOptions): FollowedView {
       : startFollower({
           ...options,
           source,
+          view: { ...view, apply: announcedApply(view, freshness) },
           onApplied(changes, cursor) {
-            for (const change of changes) freshness.bumpFor(change);
             applied.note(cursor);
             onApplied(changes);
             hasView.resolve();

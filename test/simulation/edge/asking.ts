@@ -232,11 +232,9 @@ export function createAsking(options: AskingOptions): Asking {
       held = { at: scheduler.now(), claim };
     },
     committed(process) {
-      const [question, from] = [around, held];
-      // Until the commit is announced a cache may give what was true before it.
-      if (question !== null && from !== null && random.chance(0.3)) {
-        guarded(() => ask(process, question, from));
-      }
+      const question = around;
+      // Others may have been answered from the commit: no cache may give what was true before it.
+      if (question !== null && held !== null && random.chance(0.3)) guarded(() => ask(process, question));
     },
     announced(process) {
       const question = around;

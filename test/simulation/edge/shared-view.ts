@@ -3,7 +3,7 @@
  * a pause here, so what another thread does meanwhile is played: its reads begin at an instant before the commit, and go on in the present
  * from one of them on.
  */
-import { createFreshness, type FreshnessCounters } from '../../../src/view/freshness.ts';
+import { createFreshness, type FreshnessCounters, isChanging } from '../../../src/view/freshness.ts';
 import type { DatasetView, HostedView } from '../../../src/view/view.ts';
 import { createMemoryView, type MemoryState, type MemoryView } from '../../support/view/memory-view.ts';
 
@@ -21,7 +21,7 @@ export interface SharedView {
   /** The follower's. */
   readonly freshness: FreshnessCounters;
   worker(): WorkerView;
-  /** The present instant is kept: a commit follows. @param names whose counters the question will read */
+  /** The instant before the commit that is under way is kept. @param names whose counters the question will read */
   hold(names: { readonly key: string; readonly namespace: string }): void;
   /** Runs a question whose first reads are of the instant that was kept. @param reads how many */
   inPast<T>(reads: number, run: () => T): T;
@@ -53,8 +53,9 @@ export function shareView(view: MemoryView): SharedView {
     kept: () => kept?.view ?? null,
     hold({ key, namespace }) {
       const indices = [freshness.counterOfKey(key), freshness.counterOfNamespace(namespace)];
-      const counts = new Map(indices.map((index) => [index, freshness.read(index)]));
-      kept = { view: createMemoryView(copied(view.state)), counts, commits: freshness.commits(), left: 0 };
+      const counts = new Map(indices.map((index) => [index, before(freshness.read(index))]));
+      const commits = before(freshness.commits());
+      kept = { view: createMemoryView(copied(view.state)), counts, commits, left: 0 };
     },
     inPast(reads, run) {
       if (kept !== null) kept.left = reads;
@@ -100,7 +101,7 @@ export function shareView(view: MemoryView): SharedView {
           refresh() {
             const from = read();
             const commits = from?.commits ?? freshness.commits();
-            if (commits === seen) return;
+            if (commits === seen && !isChanging(commits)) return;
             seen = commits;
             version = from?.view ?? view;
           },
@@ -108,6 +109,11 @@ export function shareView(view: MemoryView): SharedView {
       };
     },
   };
+}
+
+/** What the counter was when the commit under way began. */
+function before(count: number): number {
+  return isChanging(count) ? count - 1 : count;
 }
 
 function copied(state: MemoryState): MemoryState {

@@ -13,7 +13,7 @@ import {
 } from '../../../../src/protocol/dns/message/message.ts';
 import { nameFromText } from '../../../../src/protocol/dns/name.ts';
 import type { Outcome } from '../../../../src/protocol/query/outcome.ts';
-import { createFreshness } from '../../../../src/view/freshness.ts';
+import { announcedApply, createFreshness } from '../../../../src/view/freshness.ts';
 import { createMemoryView } from '../../view/memory-view.ts';
 import { readRrsig, verifies } from '../dnssec/keys.ts';
 
@@ -77,7 +77,7 @@ export function signedNode(
     clock: () => clock.now,
     ...more,
   });
-  return { handler, view, freshness };
+  return { handler, view, freshness, apply: announcedApply(view, freshness) };
 }
 
 export interface Asking {
