@@ -66,8 +66,8 @@ export interface Store {
    */
   onCommit(listener: () => void): () => void;
   /**
-   * Removes deleted bytes from the files of the embedded engine, write-ahead log included. On PostgreSQL it does nothing: vacuum
-   * removes them.
+   * Removes deleted bytes from the files of the embedded engine, write-ahead log included; copies that rows left behind where they were
+   * before, 8 MiB of the file at each call. On PostgreSQL it does nothing: vacuum removes them.
    * @returns false when another process was in the way: call again later
    */
   scrub(): Promise<boolean>;

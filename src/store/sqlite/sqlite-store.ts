@@ -13,6 +13,7 @@ import { migrate } from '../migrations/migrate.ts';
 import { type Store, WORK_TOPICS } from '../store.ts';
 import { type Database, readerOn, SqliteConnection } from './driver.ts';
 import { GroupCommit } from './group-commit.ts';
+import { createLeftovers } from './leftovers.ts';
 
 /**
  * Milliseconds that SQLite waits for another process that opens or closes the file. Meanwhile it blocks the event loop. A lock that others
@@ -83,6 +84,9 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
     writer.close();
     throw error;
   }
+  const between = <T>(task: () => T): Promise<T> => commits.between(task);
+  const checkpoint = (): boolean => scrub(writer, file) !== 'busy';
+  const leftovers = createLeftovers({ file, connect, between, checkpoint, timers });
   const read = readerOn(reader, timers);
   const inode = systemFiles.facts(file)?.inode;
   return {
@@ -93,10 +97,14 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
     onWork: (topic, listener) => signals.onWork(topic, listener),
     onCommit: (listener) => signals.onCommit(listener),
     async scrub() {
-      for (let tries = 1; !(await commits.between(() => scrub(writer, file))); tries++) {
+      for (let tries = 1; ; tries++) {
+        const found = await commits.between(() => scrub(writer, file));
+        if (found === 'moved') leftovers.written();
+        if (found !== 'busy') break;
         if (tries === SCRUB_TRIES) return false;
         await pause(timers, SCRUB_RETRY_MS);
       }
+      await leftovers.erase();
       return true;
     },
     async ping() {
@@ -112,6 +120,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
       recent.forget();
       reader.close();
       writer.close();
+      leftovers.close();
     },
   };
 }
@@ -120,14 +129,17 @@ function connectTo(file: string, options: DatabaseSyncOptions): Database {
   return new DatabaseSync(file, options);
 }
 
-/** Checkpoints the write-ahead log and truncates it, which removes every old copy of a page. */
-function scrub(writer: SqliteConnection, file: string): boolean {
-  if (systemFiles.facts(`${file}-wal`)?.octets === 0) return true;
+/**
+ * Checkpoints the write-ahead log and truncates it, which removes every old copy of a page.
+ * @returns `moved`: pages that somebody has written are in the file now; `busy`: a reader or writer is in the way
+ */
+function scrub(writer: SqliteConnection, file: string): 'empty' | 'moved' | 'busy' {
+  if (systemFiles.facts(`${file}-wal`)?.octets === 0) return 'empty';
   try {
     const [row] = writer.run('pragma wal_checkpoint(TRUNCATE)') as { busy: number }[];
-    return row?.busy === 0;
+    return row?.busy === 0 ? 'moved' : 'busy';
   } catch (error) {
-    if (isBusy(error)) return false;
+    if (isBusy(error)) return 'busy';
     throw error;
   }
 }
