@@ -17,7 +17,7 @@ import {
   listVersions,
   markRetired,
   partsAfter,
-  servedAmong,
+  retiredAmong,
   type VersionRow,
 } from './datasets.ts';
 import { statement } from './engine/statement.ts';
@@ -80,9 +80,9 @@ async function withdrawRetired(
 ): Promise<readonly Change[]> {
   const ids = changes.flatMap((change) => (change.type === PUBLISHED ? [change.versionId] : []));
   if (ids.length === 0) return changes;
-  const served = await servedAmong(read, ids);
+  const retired = await retiredAmong(read, ids);
   return changes.map((change, at) =>
-    change.type === PUBLISHED && !served.has(change.versionId)
+    change.type === PUBLISHED && retired.has(change.versionId)
       ? withdrawnEarly(rows[at]!, change.versionId)
       : change,
   );
@@ -98,11 +98,7 @@ async function withItemsOf(read: Db, row: EncodedChange): Promise<Change> {
   return data === undefined ? withdrawnEarly(row, versionId) : itemsChange(row, versionId, data);
 }
 
-async function isServed(read: Db, versionId: string): Promise<boolean> {
-  return (await servedAmong(read, [versionId])).has(versionId);
-}
-
-/** For a version that was withdrawn later in the log: the view may withdraw it at once. */
+/** For a version that was withdrawn later in the log: the view withdraws it at once, and passes over what else comes of it. */
 function withdrawnEarly(row: EncodedChange, versionId: string): Change {
   return decodeChange({ ...row, type: 'dataset.withdrawn', body: JSON.stringify({ v: 1, versionId }) });
 }
@@ -131,18 +127,26 @@ export function emptyRow(versionId: string): EncodedChange {
 const PARTS_A_PAGE = 16;
 
 /**
- * Keys, versions with their items and proofs, and the newest checkpoint of the transparency log, as upserts. A version that is being imported is among them: its items so far are
- * before the head of the log, so the log does not give them again.
+ * Keys, versions with their items and proofs, and the newest checkpoint of the transparency log, as upserts, and withdrawals of versions that were retired
+ * meanwhile. A version that is being imported is among them: its items so far are before the head of the log, so the log does not give them again.
+ * @param importing ids of versions that were being imported at the head
  */
-export async function* datasetPages(read: Db): AsyncIterable<readonly ChangeBody[]> {
+export async function* datasetPages(
+  read: Db,
+  importing: readonly string[],
+): AsyncIterable<readonly ChangeBody[]> {
   const keys = await listDatasetKeys(read);
   if (keys.length > 0) yield keys.map(keyChange);
-  for (const version of await listVersions(read, ['importing', 'served'])) {
+  const versions = await listVersions(read, ['importing', 'served']);
+  const unpublished = new Set([...importing, ...versions.map(({ id }) => id)]);
+  for (const version of versions) {
     yield* itemPages(read, version.id);
-    // It may have been retired and have lost its parts meanwhile.
-    if (version.state === 'served' && (await isServed(read, version.id)))
-      yield [publishedChange(version), ...(await proofOf(read, version))];
+    if (version.state !== 'served' || (await retiredAmong(read, [version.id])).size > 0) continue;
+    unpublished.delete(version.id);
+    yield [publishedChange(version), ...(await proofOf(read, version))];
   }
+  // They may have lost parts before those were read. The log after the head may publish them, as a stream gives it.
+  for (const id of await retiredAmong(read, [...unpublished])) yield [withdrawnChange(id)];
   const checkpoint = await lastPublishedCheckpoint(read);
   if (checkpoint !== null) yield logCheckpointChanges(checkpoint.note);
 }

@@ -97,14 +97,14 @@ export function listVersions(
   return LIST_VERSION.all(db, { ids: states, slug });
 }
 
-const SERVED_AMONG = listStatement<{ ids: readonly string[] }, { id: string }>(
-  "select id from dataset_versions where id in (:ids) and state = 'served'",
+const RETIRED_AMONG = listStatement<{ ids: readonly string[] }, { id: string }>(
+  "select id from dataset_versions where id in (:ids) and state = 'retired'",
   'text',
 );
 
-/** Those of these rows that are served. */
-export async function servedAmong(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
-  return new Set((await SERVED_AMONG.all(db, { ids })).map(({ id }) => id));
+/** Those of these rows that are retired: they stay so, and lose their parts. */
+export async function retiredAmong(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  return new Set((await RETIRED_AMONG.all(db, { ids })).map(({ id }) => id));
 }
 
 const INSERT_VERSION = statement<VersionRow>(

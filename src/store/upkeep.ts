@@ -59,7 +59,7 @@ interface UpkeepOptions {
 
 /**
  * Erases, scrubs and prunes until aborted: a payload that was replaced or deleted is gone from log, histories that do not keep it, and
- * files within ten seconds, most of which are for the fan-out. Resolves when it has stopped; never rejects.
+ * files within ten seconds, most of which are for the fan-out; copies in a file of more than 8 MiB of SQLite later (`sqlite/leftovers.ts`). Resolves when it has stopped; never rejects.
  */
 export async function startUpkeep(options: UpkeepOptions): Promise<void> {
   const { store, clock, signal, timers = loopTimers, keepLog, keepAudit, onError } = options;

@@ -56,7 +56,7 @@ function recorder(): { readonly target: ViewTarget; readonly calls: Call[] } {
 
 const ITEM = { item: 'a', windows: [facts(null, 5)] };
 const MANIFEST = manifestOf('x', '1.0.0');
-const isUpsert = (call: Call | null): boolean => /^put|^publish/.test(call?.[0] ?? '');
+const isUpsert = (call: Call | null): boolean => /^put|^publish|^withdraw/.test(call?.[0] ?? '');
 
 const TABLE: readonly (readonly [change: ChangeBody, call: Call | null])[] = [
   [
@@ -104,7 +104,7 @@ describe('what a change does to a view', () => {
     });
   }
 
-  it('takes only upserts from a snapshot', () => {
+  it('takes only upserts and withdrawals from a snapshot', () => {
     for (const [change, call] of TABLE) {
       const { target, calls } = recorder();
       const apply = (): void => applyChange(snapshotTarget(target), change);

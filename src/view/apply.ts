@@ -75,17 +75,14 @@ function noteExpiry(
   else if (cause === 'direct') target.forgetExpired(key, namespace);
 }
 
-type Deletion =
-  | 'deleteRecord'
-  | 'rememberExpired'
-  | 'forgetExpired'
-  | 'dropNamespace'
-  | 'deleteToken'
-  | 'withdraw';
+type Deletion = 'deleteRecord' | 'rememberExpired' | 'forgetExpired' | 'dropNamespace' | 'deleteToken';
 
 export type UpsertTarget = Omit<ViewTarget, Deletion>;
 
-/** A target for snapshot pages. It throws a RangeError for a deletion, since a snapshot has none. */
+/**
+ * A target for snapshot pages. It throws a RangeError for a deletion, since a snapshot has none. A withdrawal is none: it says of a version, some of
+ * whose items may be in earlier pages, that it is over.
+ */
 export function snapshotTarget(upserts: UpsertTarget): ViewTarget {
   const refuse = (): never => {
     throw new RangeError('a snapshot is made of upserts');
@@ -97,6 +94,5 @@ export function snapshotTarget(upserts: UpsertTarget): ViewTarget {
     forgetExpired: refuse,
     dropNamespace: refuse,
     deleteToken: refuse,
-    withdraw: refuse,
   };
 }

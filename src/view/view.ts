@@ -86,8 +86,11 @@ export interface ProvenVersion {
 
 /** What changes do to the datasets of a view. */
 export interface DatasetTarget {
+  /** Nothing for a version that was withdrawn: it may have lost other items already. */
   putItems(versionId: string, items: readonly DatasetItem[]): void;
+  /** As `putItems`. */
   publish(versionId: string, manifest: SignedManifest): void;
+  /** For good, also before anything of the version is there. */
   withdraw(versionId: string): void;
   putKey(kid: string, key: PublishedKey): void;
   /** Nothing for a version that is not served: it was retired before its proof was there. */

@@ -288,8 +288,11 @@ function onDisk(view: ViewWriter, { timers, disk, chance }: ProcessPorts, hooks:
         finish: (changes, cursor, epoch) =>
           commit(changes, async () => {
             const end = hooks.replacing();
-            await rebuild.finish(changes, cursor, epoch);
-            end();
+            try {
+              await rebuild.finish(changes, cursor, epoch);
+            } finally {
+              end();
+            }
           }),
         discard: () => rebuild.discard(),
       };

@@ -248,8 +248,8 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
   'proof-not-told': {
     why: 'nodes have no proof of a version until they rebuild',
     file: 'src/control/transparency/publish.ts',
-    from: 'if (versionId !== null && served.has(versionId)) changes.push(',
-    to: 'if (versionId !== null && !served.has(versionId)) changes.push(',
+    from: 'if (versionId !== null && !retired.has(versionId)) changes.push(',
+    to: 'if (versionId !== null && retired.has(versionId)) changes.push(',
     finds: /^not at rest|asked for a proof/,
   },
   'published-without-witnesses': {

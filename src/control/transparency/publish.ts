@@ -5,7 +5,7 @@ import { parseNote, printNote } from '../../protocol/transparency/note.ts';
 import { isQuorum, type TrustPolicy } from '../../protocol/transparency/policy.ts';
 import { printLogProof } from '../../protocol/transparency/proof.ts';
 import { logCheckpointChanges, logProofChanges } from '../../store/dataset-changes.ts';
-import { servedAmong } from '../../store/datasets.ts';
+import { retiredAmong } from '../../store/datasets.ts';
 import { appendChanges, type NewBody, type NewChange } from '../../store/log/change-log.ts';
 import type { Store } from '../../store/store.ts';
 import {
@@ -74,14 +74,14 @@ function publishUnit(
     if (published !== null && published.size > checkpoint.size) return false;
     const changes: NewChange[] = [];
     // A unit that retires a version holds the head too: it is before this one, or its change comes after ours.
-    const served = await servedAmong(
+    const retired = await retiredAmong(
       tx,
       entries.flatMap(({ version_id: id }) => (id === null ? [] : [id])),
     );
     for (const [at, { idx, name, version_id: versionId }] of entries.entries()) {
       const proof = proofs[at]!;
       if (!(await setLogProof(tx, idx, proof))) continue;
-      if (versionId !== null && served.has(versionId)) changes.push(...proofChange(name, versionId, proof));
+      if (versionId !== null && !retired.has(versionId)) changes.push(...proofChange(name, versionId, proof));
     }
     if (isFirst) {
       const note = cosignedNote(options, CHECKPOINT_ROOM);

@@ -30,7 +30,7 @@ export class UnfitFileError extends Error {
 /** A view that is being built. Readers see nothing of it before `finish`. */
 export interface ViewRebuild {
   /**
-   * Adds a page of the snapshot. Of two upserts of one key the later counts. @throws RangeError for anything but upserts
+   * Adds a page of the snapshot. Of two upserts of one key the later counts. @throws RangeError for anything but upserts and withdrawals of versions of datasets
    */
   load(changes: readonly ChangeBody[]): Promise<void>;
   /**

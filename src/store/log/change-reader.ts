@@ -3,6 +3,7 @@ import type { ChangeSource, LogBounds, Snapshot } from '../../feed/ports/change-
 import type { Change, ChangeBody } from '../../protocol/change.ts';
 import { decodeChange } from '../../protocol/changes/change-codec.ts';
 import { asOfNow, datasetPages, dependsOnTables } from '../dataset-changes.ts';
+import { listVersions } from '../datasets.ts';
 import type { StoreSignals } from '../engine/signals.ts';
 import { statement } from '../engine/statement.ts';
 import type { NamespaceRow } from '../namespaces.ts';
@@ -46,7 +47,8 @@ export function changeSource(
     async openSnapshot(): Promise<Snapshot> {
       // First: what changes while the pages are read comes after this head in the log.
       const { epoch, head } = heard(await bounds(read));
-      return { epoch, seq: head, pages: snapshotPages(read, clock, heard) };
+      const importing = (await listVersions(read, ['importing'])).map(({ id }) => id);
+      return { epoch, seq: head, pages: snapshotPages(read, clock, heard, importing) };
     },
     onChange: (listener) => signals.onChange(listener),
     heardAt: () => heardAt,
@@ -84,16 +86,17 @@ async function since(read: Db, part: Part): Promise<readonly Change[]> {
   return rows.some(dependsOnTables) ? asOfNow(read, rows) : rows.map(decodeChange);
 }
 
-/** @param heard is called with each page that the database gave */
+/** @param heard is called with each page that the database gave @param importing ids of versions whose items may be before the head, and their publication after it */
 async function* snapshotPages(
   read: Db,
   clock: Clock,
   heard: <T>(page: T) => T,
+  importing: readonly string[],
 ): AsyncIterable<readonly ChangeBody[]> {
   yield* pages(async (after) => heard(await namespaces(read, after)));
   yield* pages(async (after) => heard(await tokens(read, after, clock())));
   yield* pages(async (after) => heard(await records(read, after)));
-  for await (const page of datasetPages(read)) yield heard(page);
+  for await (const page of datasetPages(read, importing)) yield heard(page);
 }
 
 interface Item {

@@ -3,11 +3,13 @@ import { describe, it } from 'node:test';
 import { itemLines, itemName, withDatasets } from '../../../test/support/store/dataset-world.ts';
 import { onEachEngine } from '../../../test/support/store/engines.ts';
 import { withStore } from '../../../test/support/store/fixtures.ts';
+import { findRows, query } from '../../../test/support/store/rows.ts';
 import { createMemoryView } from '../../../test/support/view/memory-view.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { retireDataset } from '../../control/datasets/versions.ts';
 import type { ChangeBody } from '../../protocol/change.ts';
 import { CHECKPOINT_ROOM, proofRoom } from '../../protocol/datasets/log-txt.ts';
+import { publishedChange, retireVersions } from '../dataset-changes.ts';
 import { listVersions } from '../datasets.ts';
 import type { Store } from '../store.ts';
 import {
@@ -22,10 +24,11 @@ import { deleteRetired } from '../upkeep.ts';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** What a view that is built anew has of the log. @param loaded is called after each page */
+/** What a view that is built anew has of the log. @param loaded is called after each page @param later what comes after the pages */
 async function rebuilt(
   store: Store,
   loaded: (page: readonly ChangeBody[]) => Promise<void> = async () => {},
+  later: readonly ChangeBody[] = [],
 ) {
   const view = createMemoryView();
   const { seq, epoch, pages } = await store.changes.openSnapshot();
@@ -34,7 +37,7 @@ async function rebuilt(
     await next.load(page);
     await loaded(page);
   }
-  await next.finish([], seq, epoch);
+  await next.finish(later, seq, epoch);
   return view.datasets;
 }
 
@@ -129,6 +132,35 @@ onEachEngine((create) => {
             await retireDataset({ store, clock: Date.now }, 'demo', '1.1.0');
             await deleteRetired(store, new AbortController().signal);
           });
+          assert.equal(view.manifest('demo', null)?.version, '1.0.0');
+          assert.equal(view.identity('demo', itemName(1)).length, 1);
+        }),
+      ));
+
+    it('does not serve a version that was retired while it was read, also where it was published after the snapshot began', () =>
+      withDatasets((world) =>
+        withStore(create, async (store) => {
+          await world.import(store, world.sign('1.0.0', itemLines(2)));
+          const { signed, ...files } = world.sign('1.1.0', itemLines(2));
+          await world.import(store, { signed, ...files });
+          const [row] = await findRows(store.read, 'dataset_versions', { where: { version: '1.1.0' } });
+          // As it was before its last unit.
+          await store.write((tx) =>
+            query(tx, "update dataset_versions set state = 'importing' where version = '1.1.0'"),
+          );
+          const published = publishedChange({ id: row!.id, manifest: JSON.stringify(signed) });
+          const served = await rebuilt(store, undefined, [published]);
+          assert.equal(served.manifest('demo', null)?.version, '1.1.0');
+          let isRetired = false;
+          const retire = async (): Promise<void> => {
+            if (isRetired) return;
+            isRetired = true;
+            const rows = (await listVersions(store.read, ['importing'])).filter(({ id }) => id === row!.id);
+            await store.write((tx) => retireVersions(tx, rows, Date.now()));
+            await deleteRetired(store, new AbortController().signal);
+          };
+          const view = await rebuilt(store, retire, [published]);
+          assert.equal(isRetired, true);
           assert.equal(view.manifest('demo', null)?.version, '1.0.0');
           assert.equal(view.identity('demo', itemName(1)).length, 1);
         }),

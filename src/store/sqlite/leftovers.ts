@@ -19,6 +19,10 @@ const PAGE_SIZE_AT = 16;
 const RESERVED_AT = 20;
 const AUTO_VACUUM_AT = 52;
 
+/** Of the log (sqlite.org/fileformat2.html#walformat). */
+const LOG_HEADER_OCTETS = 32;
+const FRAME_HEADER_OCTETS = 24;
+
 /** Types of pages with cells, by their first octet, and where the places of the cells begin. */
 const CELLS_AT: ReadonlyMap<number, number> = new Map([
   [2, 12],
@@ -33,15 +37,20 @@ interface Layout {
   readonly pageSize: number;
   /** Octets of a page that SQLite uses. */
   readonly usable: number;
+  /** Pages of the file. */
+  readonly count: number;
 }
+
+/** What became of the log. `moved`: pages that somebody has written are in the file now; `busy`: a reader or writer is in the way. */
+export type Emptied = 'empty' | 'moved' | 'busy';
 
 interface LeftoversOptions {
   readonly file: string;
   readonly connect: (file: string, options: { readonly timeout: number }) => Database;
   /** Runs the task while no connection of this process has a transaction that writes. */
   readonly between: <T>(task: () => T) => Promise<T>;
-  /** Moves everything from the log into the file. @returns false: a reader or writer is in the way */
-  readonly checkpoint: () => boolean;
+  /** Moves everything from the log into the file. */
+  readonly checkpoint: () => Emptied;
   readonly timers: Timers;
   readonly files?: Files;
 }
@@ -49,41 +58,46 @@ interface LeftoversOptions {
 export interface Leftovers {
   /** Somebody has written: the whole file is looked through once more. */
   written(): void;
-  /** Looks through the next 8 MiB, and overwrites what is left behind there. Where another process is in the way, the next call begins there. */
-  erase(): Promise<void>;
+  /**
+   * Looks through the next 8 MiB, and overwrites what is left behind there.
+   * @returns false: another process is in the way, and the next call begins there
+   */
+  erase(): Promise<boolean>;
   /** Called after all connections are closed: the system gives up their locks when a process closes the file. */
   close(): void;
 }
 
 export function createLeftovers(options: LeftoversOptions): Leftovers {
   const { file, connect, between, checkpoint, timers, files = systemFiles } = options;
-  let opened: OpenFile | null = null;
+  let opened: { readonly pages: OpenFile; readonly inode: number | undefined } | null = null;
   let isClosed = false;
+  let isUnderWay = false;
   /** Pages that are still to be looked through; what the last process has left is among them. */
   let left = Number.POSITIVE_INFINITY;
   /** Index of the next one. */
   let next = 0;
 
-  function layoutOf(pages: OpenFile): (Layout & { readonly count: number }) | null {
-    const header = Buffer.alloc(HEADER_OCTETS);
-    if (pages.read(header, 0) < HEADER_OCTETS) return null;
-    const stated = header.readUInt16BE(PAGE_SIZE_AT);
-    const pageSize = stated === 1 ? 65_536 : stated;
-    const count = Math.floor(pages.size() / pageSize);
-    // Its map of pages has pages of one more kind.
-    if (header.readUInt32BE(AUTO_VACUUM_AT) !== 0 || count >= PAGES_MAX) return null;
-    return { pageSize, usable: pageSize - header[RESERVED_AT]!, count };
-  }
+  const inodeNow = (): number | undefined => files.facts(file)?.inode;
+  const logOctets = (): number => files.facts(`${file}-wal`)?.octets ?? 0;
 
-  /** Indices of pages with something left behind, of a piece that begins with page `first`. */
-  function found(piece: Buffer, first: number, layout: Layout): number[] {
+  /** Indices of the pages that have something left behind, of the next `count`. */
+  async function lookThrough(pages: OpenFile, layout: Layout, count: number): Promise<number[]> {
     const { pageSize } = layout;
-    const indices: number[] = [];
-    for (let at = 0; at + pageSize <= piece.length; at += pageSize) {
-      const index = first + at / pageSize;
-      if (leftIn(piece.subarray(at, at + pageSize), index, layout) !== null) indices.push(index);
+    const found: number[] = [];
+    for (let looked = 0; looked < count && !isClosed; ) {
+      if (looked > 0) await pause(timers, PAUSE_MS);
+      if (isClosed) break;
+      const first = (next + looked) % layout.count;
+      const some = Math.min(count - looked, layout.count - first, PIECE_OCTETS / pageSize);
+      const piece = Buffer.alloc(some * pageSize);
+      const octets = pages.read(piece, first * pageSize);
+      for (let at = 0; at + pageSize <= octets; at += pageSize) {
+        const index = first + at / pageSize;
+        if (leftIn(piece.subarray(at, at + pageSize), index, layout) !== null) found.push(index);
+      }
+      looked += some;
     }
-    return indices;
+    return found;
   }
 
   /**
@@ -91,13 +105,19 @@ export function createLeftovers(options: LeftoversOptions): Leftovers {
    * content, so those who read need not wait.
    * @returns false: another process is in the way
    */
-  function overwrite(pages: OpenFile, indices: readonly number[], layout: Layout): boolean {
+  function overwrite({ pages, inode }: NonNullable<typeof opened>, indices: readonly number[]): boolean {
     // It may have been written to since the call began.
-    if (!checkpoint()) return false;
-    const connection = new SqliteConnection(connect(file, { timeout: 0 }));
+    const log = checkpoint();
+    if (log === 'busy') return false;
+    if (log === 'moved') left = Number.POSITIVE_INFINITY;
+    const db = connect(file, { timeout: 0 });
     try {
+      const connection = new SqliteConnection(db);
       connection.run('begin immediate');
-      if ((files.facts(`${file}-wal`)?.octets ?? 0) > 0) return false;
+      if (logOctets() > 0 || inodeNow() !== inode) return false;
+      // As it is now: `VACUUM` may have changed it since the call began.
+      const layout = layoutOf(pages);
+      if (layout === null) return false;
       const page = Buffer.alloc(layout.pageSize);
       for (const index of indices) {
         const at = index * layout.pageSize;
@@ -109,13 +129,39 @@ export function createLeftovers(options: LeftoversOptions): Leftovers {
       const [row] = connection.run('pragma user_version') as { user_version: number }[];
       connection.run(`pragma user_version = ${(row!.user_version + 1) & 0x7fffffff}`);
       connection.run('commit');
+      // Nobody else has written: the file need not be looked through once more for it.
+      if (logOctets() <= LOG_HEADER_OCTETS + FRAME_HEADER_OCTETS + layout.pageSize) checkpoint();
       return true;
     } catch (error) {
       if (isBusy(error)) return false;
       throw error;
     } finally {
-      if (connection.inTransaction) connection.run('rollback');
-      connection.close();
+      // It rolls back what was begun, and gives up the lock.
+      db.close();
+    }
+  }
+
+  async function eraseNext(): Promise<boolean> {
+    opened ??= { pages: files.open(file, 'r+'), inode: inodeNow() };
+    const open = opened;
+    const layout = layoutOf(open.pages);
+    if (layout === null) return true;
+    if (next >= layout.count) next = 0;
+    left = Math.min(left, layout.count);
+    const count = Math.min(left, CALL_OCTETS / layout.pageSize);
+    let isDone = false;
+    try {
+      const found = await lookThrough(open.pages, layout, count);
+      if (isClosed) return true;
+      isDone = found.length === 0 || (await between(() => overwrite(open, found)));
+      if (isDone) left -= count;
+      return isDone;
+    } catch (error) {
+      // A place that cannot be read must not keep those behind it from their turn.
+      isDone = true;
+      throw error;
+    } finally {
+      if (isDone) next = (next + count) % layout.count;
     }
   }
 
@@ -124,32 +170,32 @@ export function createLeftovers(options: LeftoversOptions): Leftovers {
       left = Number.POSITIVE_INFINITY;
     },
     async erase() {
-      if (left === 0 || isClosed) return;
-      opened ??= files.open(file, 'r+');
-      const pages = opened;
-      const layout = layoutOf(pages);
-      if (layout === null) return;
-      const { pageSize, count } = layout;
-      for (let looked = 0; looked < CALL_OCTETS && left > 0; ) {
-        if (looked > 0) await pause(timers, PAUSE_MS);
-        if (isClosed) return;
-        if (next >= count) next = 0;
-        left = Math.min(left, count);
-        const some = Math.min(left, count - next, PIECE_OCTETS / pageSize);
-        const piece = Buffer.alloc(some * pageSize);
-        const octets = pages.read(piece, next * pageSize);
-        const indices = found(piece.subarray(0, octets), next, layout);
-        if (indices.length > 0 && !(await between(() => overwrite(pages, indices, layout)))) return;
-        next += some;
-        left -= some;
-        looked += piece.length;
+      if (left === 0 || isClosed) return true;
+      if (isUnderWay) return false;
+      isUnderWay = true;
+      try {
+        return await eraseNext();
+      } finally {
+        isUnderWay = false;
       }
     },
     close() {
       isClosed = true;
-      opened?.close();
+      opened?.pages.close();
     },
   };
+}
+
+/** Null: it has pages that could be taken for pages with cells, or is not there yet. */
+function layoutOf(pages: OpenFile): Layout | null {
+  const header = Buffer.alloc(HEADER_OCTETS);
+  if (pages.read(header, 0) < HEADER_OCTETS) return null;
+  const stated = header.readUInt16BE(PAGE_SIZE_AT);
+  const pageSize = stated === 1 ? 65_536 : stated;
+  const count = Math.floor(pages.size() / pageSize);
+  // With `auto_vacuum` there is a map of pages, which has pages of one more kind.
+  if (header.readUInt32BE(AUTO_VACUUM_AT) !== 0 || count >= PAGES_MAX) return null;
+  return { pageSize, usable: pageSize - header[RESERVED_AT]!, count };
 }
 
 const ZEROS = Buffer.alloc(65_536);

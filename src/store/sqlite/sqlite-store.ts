@@ -13,7 +13,7 @@ import { migrate } from '../migrations/migrate.ts';
 import { type Store, WORK_TOPICS } from '../store.ts';
 import { type Database, readerOn, SqliteConnection } from './driver.ts';
 import { GroupCommit } from './group-commit.ts';
-import { createLeftovers } from './leftovers.ts';
+import { createLeftovers, type Emptied } from './leftovers.ts';
 
 /**
  * Milliseconds that SQLite waits for another process that opens or closes the file. Meanwhile it blocks the event loop. A lock that others
@@ -85,7 +85,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
     throw error;
   }
   const between = <T>(task: () => T): Promise<T> => commits.between(task);
-  const checkpoint = (): boolean => scrub(writer, file) !== 'busy';
+  const checkpoint = (): Emptied => emptyLog(writer, file);
   const leftovers = createLeftovers({ file, connect, between, checkpoint, timers });
   const read = readerOn(reader, timers);
   const inode = systemFiles.facts(file)?.inode;
@@ -98,14 +98,13 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
     onCommit: (listener) => signals.onCommit(listener),
     async scrub() {
       for (let tries = 1; ; tries++) {
-        const found = await commits.between(() => scrub(writer, file));
-        if (found === 'moved') leftovers.written();
-        if (found !== 'busy') break;
+        const log = await commits.between(checkpoint);
+        if (log === 'moved') leftovers.written();
+        if (log !== 'busy') break;
         if (tries === SCRUB_TRIES) return false;
         await pause(timers, SCRUB_RETRY_MS);
       }
-      await leftovers.erase();
-      return true;
+      return leftovers.erase();
     },
     async ping() {
       // Writes to a removed file succeed and are lost when the process ends.
@@ -129,11 +128,8 @@ function connectTo(file: string, options: DatabaseSyncOptions): Database {
   return new DatabaseSync(file, options);
 }
 
-/**
- * Checkpoints the write-ahead log and truncates it, which removes every old copy of a page.
- * @returns `moved`: pages that somebody has written are in the file now; `busy`: a reader or writer is in the way
- */
-function scrub(writer: SqliteConnection, file: string): 'empty' | 'moved' | 'busy' {
+/** Checkpoints the write-ahead log and truncates it, which removes every old copy of a page. */
+function emptyLog(writer: SqliteConnection, file: string): Emptied {
   if (systemFiles.facts(`${file}-wal`)?.octets === 0) return 'empty';
   try {
     const [row] = writer.run('pragma wal_checkpoint(TRUNCATE)') as { busy: number }[];

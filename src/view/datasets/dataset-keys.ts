@@ -34,6 +34,10 @@ export function withdrawnKey(id: Uint8Array): Bytes {
   return idKey(FIRST.datasetWithdrawn, id);
 }
 
+export function retiredKey(id: Uint8Array): Bytes {
+  return idKey(FIRST.datasetRetired, id);
+}
+
 export function proofKey(id: Uint8Array): Bytes {
   return idKey(FIRST.datasetProof, id);
 }

@@ -15,6 +15,7 @@ import {
   manifestsOf,
   proofKey,
   publicKeyKey,
+  retiredKey,
   textAfterFirst,
   useKey,
   usesOf,
@@ -40,8 +41,9 @@ const PRESENT = Buffer.from([1]);
 type Emit = (key: Bytes, value: Uint8Array) => void;
 
 /** Emits the entries of an upsert, without the entry of the latest version: `indexLatest` makes those. */
-export function datasetEntriesTo(emit: Emit): Omit<DatasetTarget, 'withdraw'> {
+export function datasetEntriesTo(emit: Emit): DatasetTarget {
   return {
+    withdraw: (versionId) => markWithdrawn(emit, idOctets(versionId)),
     putItems(versionId, items) {
       const id = idOctets(versionId);
       for (const { item, windows } of items) emit(itemKey(id, item), encodeWindows(windows));
@@ -59,14 +61,22 @@ export function datasetEntriesTo(emit: Emit): Omit<DatasetTarget, 'withdraw'> {
   };
 }
 
+function markWithdrawn(emit: Emit, id: Uint8Array): void {
+  emit(withdrawnKey(id), PRESENT);
+  emit(retiredKey(id), PRESENT);
+}
+
 /**
  * Changes to the tree, each inside the caller's write transaction. A withdrawn version is out of reach at once; its
  * items stay until `deleteWithdrawn` has removed them.
  */
 export function datasetTarget(tree: Tree): DatasetTarget {
-  const entries = datasetEntriesTo((key, value) => void tree.putSync(key, value));
+  const put: Emit = (key, value) => void tree.putSync(key, value);
+  const entries = datasetEntriesTo(put);
+  const isRetired = (versionId: string): boolean =>
+    tree.getBinaryFast(retiredKey(idOctets(versionId))) !== undefined;
   const withdraw = (id: Uint8Array): void => {
-    tree.putSync(withdrawnKey(id), PRESENT);
+    markWithdrawn(put, id);
     tree.removeSync(proofKey(id));
     const named = tree.getBinaryFast(versionKey(id));
     if (named === undefined) return;
@@ -81,7 +91,11 @@ export function datasetTarget(tree: Tree): DatasetTarget {
   };
   return {
     ...entries,
+    putItems(versionId, items) {
+      if (!isRetired(versionId)) entries.putItems(versionId, items);
+    },
     publish(versionId, manifest) {
+      if (isRetired(versionId)) return;
       const { slug, version } = manifest;
       const former = tree.getBinaryFast(manifestKey(slug, version));
       const formerId = former === undefined ? null : idOf(former);

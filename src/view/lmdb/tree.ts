@@ -317,6 +317,8 @@ export const FIRST = {
   datasetProof: 0x89,
   /** Alone: the newest checkpoint of the transparency log. */
   datasetCheckpoint: 0x8a,
+  /** Version id: a version that was withdrawn, for good. A view of an earlier release has none. */
+  datasetRetired: 0x8b,
   /** Filling of freed pages, see `wipe.ts`. */
   filling: 0xff,
 } as const;

@@ -130,6 +130,7 @@ function copied(state: MemoryState): MemoryState {
       manifests: new Map(datasets.manifests),
       items: new Map(datasets.items),
       proofs: new Map(datasets.proofs),
+      retired: new Map(datasets.retired),
       checkpoint: new Map(datasets.checkpoint),
     },
   };

@@ -13,12 +13,13 @@ export interface ViewContents {
 }
 
 /**
- * Own fields of the file, what was withdrawn and is still being deleted, records that expired a short time ago (a view that was
+ * Own fields of the file, what was withdrawn, records that expired a short time ago (a view that was
  * built since does not know them), and fillings of freed pages.
  */
 const OWN: ReadonlySet<number> = new Set([
   FIRST.meta,
   FIRST.datasetWithdrawn,
+  FIRST.datasetRetired,
   FIRST.expired,
   FIRST.expiredIn,
   FIRST.filling,

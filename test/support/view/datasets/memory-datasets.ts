@@ -12,6 +12,8 @@ export interface DatasetState {
   readonly items: Map<string, Map<string, readonly ItemFacts[]>>;
   /** By version id. */
   readonly proofs: Map<string, string>;
+  /** Ids of versions that were withdrawn. */
+  readonly retired: Map<string, true>;
   /** None, or one under an empty name. */
   readonly checkpoint: Map<string, string>;
 }
@@ -22,6 +24,7 @@ export function emptyDatasets(): DatasetState {
     manifests: new Map(),
     items: new Map(),
     proofs: new Map(),
+    retired: new Map(),
     checkpoint: new Map(),
   };
 }
@@ -59,25 +62,27 @@ export function memoryDatasets(state: DatasetState): DatasetView {
 }
 
 export function datasetMaps(state: DatasetState): DatasetTarget {
+  const withdraw = (versionId: string): void => {
+    state.retired.set(versionId, true);
+    state.manifests.delete(versionId);
+    state.proofs.delete(versionId);
+    state.items.delete(versionId);
+  };
   return {
     putItems(versionId, items) {
+      if (state.retired.has(versionId)) return;
       const of = state.items.get(versionId) ?? new Map<string, readonly ItemFacts[]>();
       state.items.set(versionId, of);
       for (const { item, windows } of items) of.set(item, windows);
     },
     publish(versionId, manifest) {
+      if (state.retired.has(versionId)) return;
       for (const [id, { slug, version }] of state.manifests) {
-        if (slug !== manifest.slug || version !== manifest.version || id === versionId) continue;
-        state.manifests.delete(id);
-        state.proofs.delete(id);
+        if (slug === manifest.slug && version === manifest.version && id !== versionId) withdraw(id);
       }
       state.manifests.set(versionId, manifest);
     },
-    withdraw(versionId) {
-      state.manifests.delete(versionId);
-      state.proofs.delete(versionId);
-      state.items.delete(versionId);
-    },
+    withdraw,
     putKey(kid, key) {
       if (attestationKeyId(key.publicKey) !== kid) throw new Error('the id of another key');
       state.keys.set(kid, key);
@@ -90,7 +95,7 @@ export function datasetMaps(state: DatasetState): DatasetTarget {
 }
 
 export function replaceDatasets(state: DatasetState, by: DatasetState): void {
-  for (const name of ['keys', 'manifests', 'items', 'proofs', 'checkpoint'] as const) {
+  for (const name of ['keys', 'manifests', 'items', 'proofs', 'retired', 'checkpoint'] as const) {
     const map = state[name] as Map<string, unknown>;
     map.clear();
     for (const [key, value] of by[name]) map.set(key, value);

@@ -97,6 +97,22 @@ export function describeDatasets(name: string, open: () => Promise<ViewFixture>)
       assert.equal(latest('x'), '1.0.0');
     });
 
+    it('has nothing of a version that was withdrawn, whatever comes later', async () => {
+      await apply(withdrawn(FIRST), itemsAdded(SECOND, item('a', 'two')));
+      fixture = await fixture.reopen();
+      await apply(itemsAdded(FIRST, item('a', 'one')), published(FIRST, manifestOf('x', '1.1.0')));
+      assert.equal(latest('x'), null);
+      // What it was withdrawn for: another import of the same number.
+      await apply(published(SECOND, manifestOf('x', '1.1.0')), published(FIRST, manifestOf('x', '1.1.0')));
+      assert.equal(brand('x', 'a'), 'two');
+      await rebuild(
+        [itemsAdded(FIRST, item('a', 'one')), withdrawn(FIRST), itemsAdded(SECOND, item('a', 'two'))],
+        [published(FIRST, manifestOf('x', '1.2.0')), published(SECOND, manifestOf('x', '1.1.0'))],
+      );
+      assert.equal(latest('x'), '1.1.0');
+      assert.equal(brand('x', 'a'), 'two');
+    });
+
     it('keeps every field of every window', async () => {
       const text = 'é'.repeat(LIMITS.datasetText / 2);
       const windows = Array.from({ length: LIMITS.datasetWindows }, (_, i) =>
