@@ -10,8 +10,8 @@ import { DATASETS_RESOURCE, PUBLIC_NAMESPACE, PUBLIC_VERSION } from '../protocol
  * both are even. It serves the reply while both are unchanged. The writer makes odd (a) the count of commits and (b) the counters of the
  * changes, (c) commits, and (d) makes them even again. The orders matter: a worker that read a counter before (b) caches a value that (b)
  * makes invalid; between (b) and (d) nothing is served from a cache or stored there, and `refresh` takes a new snapshot for each question.
- * So once any worker has answered from the commit, no later answer is from before it. Names share counters: a change may invalidate
- * other replies, never too few. Counters wrap; only equality and parity count. One commit at a time: two would make an odd counter even.
+ * So once any worker has answered from the commit, no question that comes later is answered from before it. Names share counters: a
+ * change may invalidate other replies, never too few. Counters wrap; only equality and parity count. One commit at a time: two would make an odd counter even.
  * A reply to a name of fewer than four labels depends on the namespace through its NSEC bitmap: its cache entry needs the
  * namespace's counter and an expiry time.
  */

@@ -2,7 +2,7 @@
  * What SQLite leaves behind in its file. With `secure_delete` it overwrites what is deleted, but not the copies of rows that it has moved to
  * another page: they stay in the unused part of the page where they were, and the deletion of the row does not reach them.
  */
-import { type Files, type OpenFile, systemFiles } from '../../base/files.ts';
+import { type OpenFile, systemFiles } from '../../base/files.ts';
 import { pause, type Timers } from '../../base/lifecycle/timers.ts';
 import { isBusy } from '../engine/engine-errors.ts';
 import { type Database, SqliteConnection } from './driver.ts';
@@ -52,7 +52,6 @@ interface LeftoversOptions {
   /** Moves everything from the log into the file. */
   readonly checkpoint: () => Emptied;
   readonly timers: Timers;
-  readonly files?: Files;
 }
 
 export interface Leftovers {
@@ -68,7 +67,7 @@ export interface Leftovers {
 }
 
 export function createLeftovers(options: LeftoversOptions): Leftovers {
-  const { file, connect, between, checkpoint, timers, files = systemFiles } = options;
+  const { file, connect, between, checkpoint, timers } = options;
   let opened: { readonly pages: OpenFile; readonly inode: number | undefined } | null = null;
   let isClosed = false;
   let isUnderWay = false;
@@ -77,14 +76,14 @@ export function createLeftovers(options: LeftoversOptions): Leftovers {
   /** Index of the next one. */
   let next = 0;
 
-  const inodeNow = (): number | undefined => files.facts(file)?.inode;
-  const logOctets = (): number => files.facts(`${file}-wal`)?.octets ?? 0;
+  const inodeNow = (): number | undefined => systemFiles.facts(file)?.inode;
+  const logOctets = (): number => systemFiles.facts(`${file}-wal`)?.octets ?? 0;
 
   /** Indices of the pages that have something left behind, of the next `count`. */
   async function lookThrough(pages: OpenFile, layout: Layout, count: number): Promise<number[]> {
     const { pageSize } = layout;
     const found: number[] = [];
-    for (let looked = 0; looked < count && !isClosed; ) {
+    for (let looked = 0; looked < count; ) {
       if (looked > 0) await pause(timers, PAUSE_MS);
       if (isClosed) break;
       const first = (next + looked) % layout.count;
@@ -142,7 +141,7 @@ export function createLeftovers(options: LeftoversOptions): Leftovers {
   }
 
   async function eraseNext(): Promise<boolean> {
-    opened ??= { pages: files.open(file, 'r+'), inode: inodeNow() };
+    opened ??= { pages: systemFiles.open(file, 'r+'), inode: inodeNow() };
     const open = opened;
     const layout = layoutOf(open.pages);
     if (layout === null) return true;
