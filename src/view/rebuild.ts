@@ -14,10 +14,11 @@ import {
   encodeCursor,
   FIRST,
   openExisting,
+  putLayoutVersion,
   type Tree,
   type WriteOptions,
 } from './lmdb/tree.ts';
-import { commitNothing, removeFilling } from './lmdb/wipe.ts';
+import { removeFilling } from './lmdb/wipe.ts';
 
 interface LmdbRebuildOptions {
   /** Path of the new file. */
@@ -36,6 +37,21 @@ interface LmdbRebuildOptions {
 
 /** Records of one transaction: a few milliseconds of the event loop. */
 const AT_ONCE = 2000;
+
+/** Transactions without an effect: each copies a path of the tree, at least three pages. */
+const COMMITS = 12;
+
+/**
+ * After adopting a copy: it has no free pages, and the number of its last transaction. A large first transaction of such a file may take pages that it
+ * freed itself, which ends the process or damages the file. Small ones before it leave free pages of their own, which LMDB finds.
+ */
+function commitNothing(tree: Tree): void {
+  for (let i = 0; i < COMMITS; i++) {
+    tree.transactionSync(() => {
+      putLayoutVersion(tree);
+    });
+  }
+}
 
 /**
  * Builds a view in a new file: from pages, with records written in key order so that pages are full, or from a file that is a

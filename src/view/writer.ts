@@ -38,10 +38,12 @@ interface Sweeper {
 }
 
 interface SweeperOptions {
-  /** Deletes at most `most` entries inside a transaction. @returns whether there may be more */
+  /** Deletes at most `most` entries inside a transaction. @returns false: there was none */
   readonly sweep: (tree: Tree, most: number) => boolean;
   /** Milliseconds. */
   readonly afterMs?: number;
+  /** After each transaction that deleted something. */
+  readonly swept: () => void;
   readonly timers: Timers;
 }
 
@@ -53,7 +55,7 @@ const PAUSE_MS = 5;
 const RETRY_MS = 1000;
 
 /** A process that ends in between leaves what is to be deleted, so the next one goes on. */
-function createSweeper(tree: Tree, { sweep, timers, afterMs = PAUSE_MS }: SweeperOptions): Sweeper {
+function createSweeper(tree: Tree, { sweep, swept, timers, afterMs = PAUSE_MS }: SweeperOptions): Sweeper {
   let cancel = (): void => {};
   const wait = (ms: number): void => {
     cancel();
@@ -69,7 +71,9 @@ function createSweeper(tree: Tree, { sweep, timers, afterMs = PAUSE_MS }: Sweepe
       wait(RETRY_MS);
       return;
     }
-    if (isLeft) wait(PAUSE_MS);
+    if (!isLeft) return;
+    swept();
+    wait(PAUSE_MS);
   }
   return { later: () => wait(afterMs), cancel: () => cancel() };
 }
@@ -84,7 +88,7 @@ export interface LmdbWriterOptions {
   /** Starts with an empty view and discards any other. */
   readonly empty?: boolean;
   readonly onDiscarded?: (reason: DiscardReason) => void;
-  /** Milliseconds without a change after an erasure until its pages are overwritten; 0 never does. */
+  /** Milliseconds after an erasure until it is overwritten; 0 never does. */
   readonly wipeAfterMs?: number;
   /** Resolves with false when the disk refused the pages. */
   readonly syncToDisk?: (tree: Tree) => Promise<boolean>;
@@ -98,7 +102,7 @@ export interface LmdbWriterOptions {
 }
 
 export interface LmdbViewWriter extends ViewWriter {
-  /** Overwrites erased data in free pages now, within the limits of `wipe.ts`. */
+  /** Overwrites erased data now, within the limits of `wipe.ts`. */
   readonly wipe: () => void;
   /**
    * Writes a copy of the view without free pages into a directory, which is made, or emptied; it opens as a view. The caller removes it.
@@ -154,10 +158,15 @@ export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
   freshness?.setGeneration(serving.generation);
 
   function servingOf(tree: Tree, generation: number): Serving {
-    const wiper = createWiper(tree, wipeAfterMs, timers);
-    const inode = inodeOf(generationPath(directory, generation));
-    const sweeper = createSweeper(tree, { sweep: deleteWithdrawn, timers });
-    const forgetter = createSweeper(tree, { sweep: forgetAllExpired, timers, afterMs: expiredKeptMs });
+    const path = generationPath(directory, generation);
+    const wiper = createWiper(tree, path, wipeAfterMs, timers);
+    const inode = inodeOf(path);
+    const swept = (): void => {
+      wiper.erased();
+      wiper.later();
+    };
+    const sweeper = createSweeper(tree, { sweep: deleteWithdrawn, swept, timers });
+    const forgetter = createSweeper(tree, { sweep: forgetAllExpired, swept, timers, afterMs: expiredKeptMs });
     // The process before may have left some of both.
     sweeper.later();
     forgetter.later();
@@ -172,7 +181,7 @@ export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
     const end = freshness?.beginAll();
     freshness?.setGeneration(generation);
     end?.();
-    old.wiper.cancel();
+    old.wiper.close();
     old.sweeper.cancel();
     old.forgetter.cancel();
     // Threads that still read the old file keep it until they have switched.
@@ -191,8 +200,9 @@ export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
     cursor: () => positionOf(serving.tree).cursor,
     epoch: () => positionOf(serving.tree).epoch,
     isLost() {
-      const { generation, inode } = serving;
+      const { generation, inode, wiper } = serving;
       return (
+        wiper.isDamaged() ||
         inodeOf(generationPath(directory, generation)) !== inode ||
         readState(directory)?.generation !== generation
       );
@@ -238,7 +248,7 @@ export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
     async close() {
       await rebuild?.discard();
       await copied;
-      serving.wiper.cancel();
+      serving.wiper.close();
       serving.sweeper.cancel();
       serving.forgetter.cancel();
       const isSynced = await sync(serving.tree);

@@ -9,7 +9,7 @@ export interface ViewWriter {
   cursor(): number | null;
   /** `LogBounds.epoch` of the view's database; null for an empty view. */
   epoch(): string | null;
-  /** True once files on disk were removed or replaced: readers still have the view, a restart would not. */
+  /** True once files on disk were removed, replaced or found to be damaged: readers still have the view, a restart would not. */
   isLost(): boolean;
   /** Applies the bodies in order and moves the cursor, in one transaction. */
   apply(changes: readonly AppliedChange[], cursor: number): Promise<void>;

@@ -188,7 +188,7 @@ export function expiredTarget(
         mayHaveOld = true;
       }
       period = now;
-      if (mayHaveOld) mayHaveOld = forgetOld(tree, period - 1, FORGOTTEN_AT_ONCE);
+      if (mayHaveOld) mayHaveOld = forgetOld(tree, period - 1, FORGOTTEN_AT_ONCE) === FORGOTTEN_AT_ONCE;
       if (known >= most) return;
       known++;
       const digest = expiredDigest(key, id);
@@ -211,15 +211,15 @@ function forget(tree: Tree, digest: string): void {
   tree.removeSync(expiredInKey(period, digest));
 }
 
-/** Deletes some of the records that expired before a period. @returns whether there may be more */
-function forgetOld(tree: Tree, before: number, most: number): boolean {
+/** Deletes some of the records that expired before a period. @returns how many */
+function forgetOld(tree: Tree, before: number, most: number): number {
   const { start, end } = expiredBefore(before);
   const old = [...tree.getKeys({ start: start.slice(), end: end.slice(), limit: most })];
   for (const key of old) forget(tree, expiredInParts(key).digest);
-  return old.length === most;
+  return old.length;
 }
 
-/** Deletes some of all. @returns whether there may be more */
+/** Deletes some of all. @returns false: there was none */
 export function forgetAllExpired(tree: Tree, most: number): boolean {
-  return forgetOld(tree, 0xffff_ffff, most);
+  return forgetOld(tree, 0xffff_ffff, most) > 0;
 }

@@ -36,9 +36,13 @@ export interface Tree {
   removeSync(key: Bytes): boolean;
   /** `work` must return nothing: a promise, as `put` returns one, would delay the commit to a later microtask. */
   transactionSync(work: () => undefined): void;
+  /** While no other process can write. `work` writes nothing to the tree. */
+  whileLocked(work: () => undefined): void;
   resetReadTxn(): void;
   /** Frees the slots of readers whose process has ended. */
   readerCheck(): number;
+  /** Text with a line for each slot of a reader; its third column is the transaction that is read, or `-`. */
+  readerList(): string;
   sync(done: (error?: unknown) => void): void;
   /** @param isCompact without free pages */
   backup(path: string, isCompact: boolean): Promise<void>;
@@ -46,27 +50,13 @@ export interface Tree {
   close(): Promise<void>;
 }
 
-interface PageCounts {
-  readonly treeDepth: number;
-  readonly treeBranchPageCount: number;
-  readonly treeLeafPageCount: number;
-  readonly overflowPages: number;
-}
-
 interface TreeStats {
-  readonly entryCount: number;
   readonly lastPageNumber: number;
-  readonly root: PageCounts;
-  readonly free: PageCounts;
-}
-
-export function freePages(tree: Tree): number {
-  const { lastPageNumber, root, free } = tree.getStats();
-  const used = [root, free].reduce(
-    (sum, pages) => sum + pages.treeBranchPageCount + pages.treeLeafPageCount + pages.overflowPages,
-    2,
-  );
-  return lastPageNumber + 1 - used;
+  readonly root: {
+    readonly treeDepth: number;
+    readonly treeBranchPageCount: number;
+    readonly treeLeafPageCount: number;
+  };
 }
 
 export interface WriteOptions {
@@ -148,8 +138,13 @@ function withRoom(tree: Tree, path: string, { free = freeOctets, beforeWrite }: 
       });
       fillEnd();
     },
+    whileLocked(work) {
+      beforeWrite?.();
+      tree.transactionSync(work);
+    },
     resetReadTxn: () => tree.resetReadTxn(),
     readerCheck: () => tree.readerCheck(),
+    readerList: () => tree.readerList(),
     sync: (done) => tree.sync(done),
     backup: (to, isCompact) => tree.backup(to, isCompact),
     getStats: () => tree.getStats(),
@@ -319,7 +314,7 @@ export const FIRST = {
   datasetCheckpoint: 0x8a,
   /** Version id: a version that was withdrawn, for good. A view of an earlier release has none. */
   datasetRetired: 0x8b,
-  /** Filling of freed pages, see `wipe.ts`. */
+  /** Filling of freed pages, by releases before 0.3: see `wipe.ts`. */
   filling: 0xff,
 } as const;
 
