@@ -11,7 +11,7 @@ import {
   upserted,
 } from '../../test/support/view/view-changes.ts';
 import { systemFiles } from '../base/files.ts';
-import { createNew } from './lmdb/tree.ts';
+import { createNew, FIRST } from './lmdb/tree.ts';
 import { copyAsView } from './lmdb/wipe.ts';
 import { openLmdbReader } from './reader.ts';
 import { type LmdbViewWriter, openLmdbWriter } from './writer.ts';
@@ -106,16 +106,39 @@ describe('a copy of the view', () => {
 it('a copy is on the disk before it counts as whole', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'copy-order-'));
   const tree = createNew(join(directory, 'view.mdb'), {});
+  // More than the buffers that LMDB copies through, so that they leave something behind.
+  for (let i = 0; i < 1000; i++)
+    tree.transactionSync(() => {
+      tree.putSync(Buffer.from(`k${i}`), Buffer.alloc(3500 - (i % 7) * 100, 'x'));
+    });
   const { files, events } = recordedFiles(systemFiles);
-  await copyAsView(tree, join(directory, 'copy'), files);
+  await copyAsView(tree, join(directory, 'copy'), { files });
   await tree.close();
   rmSync(directory, { recursive: true, force: true });
-  assert.deepEqual(events, [
-    'write 1.mdb',
-    'sync 1.mdb',
-    'write state.draft',
-    'sync state.draft',
-    'rename state.draft state',
-    'sync copy/',
-  ]);
+  assert.deepEqual(
+    events.filter((event, i) => event !== events[i - 1]),
+    [
+      'write 1.mdb',
+      'sync 1.mdb',
+      'write state.draft',
+      'sync state.draft',
+      'rename state.draft state',
+      'sync copy/',
+    ],
+  );
+});
+
+it('a copy has nothing after the end of a large value either', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'copy-large-'));
+  const tree = createNew(join(directory, 'view.mdb'), {});
+  const key = Uint8Array.of(FIRST.datasetItem, 1);
+  tree.transactionSync(() => {
+    tree.putSync(key, Buffer.alloc(8100, '<long>'));
+    tree.putSync(key, Buffer.alloc(5000, '<short>'));
+  });
+  const file = readFileSync(await copyAsView(tree, join(directory, 'copy')), 'latin1');
+  await tree.close();
+  rmSync(directory, { recursive: true, force: true });
+  assert.ok(file.includes('<short>'));
+  assert.equal(file.includes('<long>'), false);
 });

@@ -193,7 +193,7 @@ export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
     wipe: () => serving.wiper.now(),
     async copyTo(to) {
       // The tree stays open until the copy is made.
-      const copying = copyAsView(serving.tree, to).catch(rethrow);
+      const copying = copyAsView(serving.tree, to, { timers }).catch(rethrow);
       copied = Promise.allSettled([copied, copying]);
       return positionIn(await copying);
     },

@@ -12,6 +12,8 @@ import { type Bytes, createNew, openForReading, PAGE_SIZE, type Tree } from './t
 const NOBODY = Number.POSITIVE_INFINITY;
 /** Pages of one call, where a test does not say another number. */
 const MOST = 1000;
+/** Milliseconds. */
+let now = 0;
 
 describe('what is left behind in a file of LMDB', () => {
   let directory: string;
@@ -63,7 +65,7 @@ describe('what is left behind in a file of LMDB', () => {
     for (const seed of [1, 2, 3, 4])
       it(`is overwritten, and nothing else, after any writes of values ${name} (seed ${seed})`, () => {
         const rng = seededRng(seed);
-        const eraser = createEraser(file, { pagesMax: MOST, mayBeLarge: () => isLarge });
+        const eraser = createEraser(file, { pagesMax: MOST, elapsed: () => now, mayBeLarge: () => isLarge });
         const live = new Map<number, Buffer>();
         const gone = new Set<string>();
         let name = 0;
@@ -101,7 +103,7 @@ describe('what is left behind in a file of LMDB', () => {
   it('stays in free pages that somebody still reads', () => {
     write(...Array.from({ length: 200 }, (_, i) => [i, filled(`first-${i}`, 1000)] as const));
     write(...Array.from({ length: 200 }, (_, i) => [i, null] as const));
-    const eraser = createEraser(file, { pagesMax: MOST, mayBeLarge: () => true });
+    const eraser = createEraser(file, { pagesMax: MOST, elapsed: () => now, mayBeLarge: () => true });
     const committed = Math.max(transactionOf(0), transactionOf(1));
     assert.equal(erase(eraser, committed - 1), false);
     assert.ok(holds('first-100'));
@@ -112,7 +114,7 @@ describe('what is left behind in a file of LMDB', () => {
   it('is looked for in so many pages at once as the caller allows, in the next ones by the next call', () => {
     write(...Array.from({ length: 400 }, (_, i) => [i, filled(`v-${i}`, 2000)] as const));
     write(...Array.from({ length: 200 }, (_, i) => [2 * i, null] as const));
-    const eraser = createEraser(counted(), { pagesMax: 20, mayBeLarge: () => true });
+    const eraser = createEraser(counted(), { pagesMax: 20, elapsed: () => now, mayBeLarge: () => true });
     eraser.erased();
     let calls = 1;
     for (let isDone = false; !isDone; calls++) {
@@ -128,9 +130,38 @@ describe('what is left behind in a file of LMDB', () => {
     for (let i = 0; i < 400; i++) assert.equal(holds(`v-${i}`), i % 2 === 1, `${i}`);
   });
 
+  it('is looked for in fewer pages where the disk is slow, in some of each kind at least', () => {
+    write(...Array.from({ length: 400 }, (_, i) => [i, filled(`v-${i}`, 2000)] as const));
+    write(
+      ...Array.from({ length: 400 }, (_, i) => [i, i % 2 === 0 ? null : filled(`w-${i}`, 2000)] as const),
+    );
+    const slow: OpenFile = {
+      ...file,
+      read(into, at) {
+        // A page takes four milliseconds, a header one.
+        now += into.length === PAGE_SIZE ? 4 : 1;
+        return file.read(into, at);
+      },
+    };
+    const eraser = createEraser(slow, { pagesMax: MOST, elapsed: () => now, mayBeLarge: () => false });
+    let calls = 0;
+    for (let isDone = false; !isDone; calls++) {
+      const before = now;
+      tree.whileLocked(() => {
+        isDone = eraser.erase(NOBODY);
+      });
+      // At first the way to all, then three kinds, of which each may begin one page more.
+      if (calls > 0) assert.ok(now - before <= 60, `${now - before}`);
+      assert.ok(calls < 300);
+    }
+    assert.ok(calls > 20, `${calls}`);
+    assert.equal(octets().includes('<v-'), false);
+    assert.ok(holds('w-1') && holds('w-399'));
+  });
+
   it('is not looked for in pages that have not changed', () => {
     write(...Array.from({ length: 400 }, (_, i) => [i, filled(`v-${i}`, 2000)] as const));
-    const eraser = createEraser(counted(), { pagesMax: MOST, mayBeLarge: () => true });
+    const eraser = createEraser(counted(), { pagesMax: MOST, elapsed: () => now, mayBeLarge: () => true });
     assert.equal(erase(eraser), true);
     write([7, null]);
     read = 0;
@@ -143,7 +174,7 @@ describe('what is left behind in a file of LMDB', () => {
   it('is overwritten while the file is written to all the time, and calls are few', () => {
     const rng = seededRng(1);
     const keys = 6000;
-    const eraser = createEraser(file, { pagesMax: 20, mayBeLarge: () => false });
+    const eraser = createEraser(file, { pagesMax: 20, elapsed: () => now, mayBeLarge: () => false });
     for (let from = 0; from < keys; from += 500)
       write(...Array.from({ length: 500 }, (_, i) => [from + i, filled(`v-${from + i}`, 900)] as const));
     const gone = Array.from({ length: 300 }, (_, i) => 2000 + i);
@@ -190,7 +221,7 @@ describe('what is left behind in a file of LMDB', () => {
     const newest = transactionOf(0) > transactionOf(1) ? 0 : 1;
     const [depth, large] = [6, 24].map((at) => octets().readUInt16LE(newest * PAGE_SIZE + 48 + at));
     assert.ok(depth! > 1 && large! > 1, `${depth}, ${large}`);
-    const eraser = createEraser(file, { pagesMax: 10_000, mayBeLarge: () => false });
+    const eraser = createEraser(file, { pagesMax: 10_000, elapsed: () => now, mayBeLarge: () => false });
     assert.equal(erase(eraser), true);
     const live = new Set<string>();
     for (const i of values) {
@@ -208,8 +239,39 @@ describe('what is left behind in a file of LMDB', () => {
     );
   });
 
+  it('is overwritten where it became free after the free pages were looked through', () => {
+    const eraser = createEraser(file, { pagesMax: 50, elapsed: () => now, mayBeLarge: () => false });
+    const call = (): boolean => {
+      let isDone = false;
+      tree.whileLocked(() => {
+        isDone = eraser.erase(NOBODY);
+      });
+      return isDone;
+    };
+    const values = Array.from({ length: 4000 }, (_, i) => 2 * i);
+    for (let from = 0; from < values.length; from += 500)
+      write(...values.slice(from, from + 500).map((i) => [i, filled(`v-${i}`, 900)] as const));
+    while (!call());
+    const gone = values.filter((i) => (i / 2) % 16 < 3);
+    write(...gone.map((i) => [i, null] as const));
+    eraser.erased();
+    for (let calls = 0; calls < 5; calls++) assert.equal(call(), false);
+    // Nothing is erased by them: they copy pages that were not looked through yet, and leave those behind.
+    write(...Array.from({ length: 40 }, (_, i) => [7999 - 40 * i, filled(`new-${i}`, 900)] as const));
+    while (!call());
+    const names = new Set(
+      octets()
+        .toString('latin1')
+        .match(/<v-[0-9]+>/g),
+    );
+    assert.deepEqual(
+      gone.filter((i) => names.has(`<v-${i}>`)),
+      [],
+    );
+  });
+
   it('is overwritten after a value that became shorter where it was', () => {
-    const eraser = createEraser(file, { pagesMax: MOST, mayBeLarge: () => true });
+    const eraser = createEraser(file, { pagesMax: MOST, elapsed: () => now, mayBeLarge: () => true });
     tree.transactionSync(() => {
       tree.putSync(keyOf(1), filled('long', 8100));
       tree.putSync(keyOf(1), filled('short', 5000));
@@ -226,7 +288,7 @@ describe('what is left behind in a file of LMDB', () => {
     const whole = octets();
     const clean = Buffer.from(whole);
     const eraserOf = (copy: Buffer): Eraser =>
-      createEraser(inMemory(copy), { pagesMax: MOST, mayBeLarge: () => true });
+      createEraser(inMemory(copy), { pagesMax: MOST, elapsed: () => now, mayBeLarge: () => true });
     assert.equal(eraserOf(clean).erase(NOBODY), true);
     assert.equal(clean.includes('<v-0>'), false);
     // There it is in one page, the one that is in use.

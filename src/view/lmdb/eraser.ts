@@ -20,6 +20,9 @@ import { PAGE_SIZE } from './tree.ts';
 /** What it costs to read the header of a page, as a part of what it costs to read and search a page. */
 const HEADER_COST = 0.25;
 
+/** Milliseconds for the pages of each kind in one call: those of a file that is not in memory come from the disk, and take longer. */
+const KIND_MS = 10;
+
 const ZEROS = Buffer.alloc(PAGE_SIZE);
 
 export interface Eraser {
@@ -37,6 +40,8 @@ export interface Eraser {
 export interface EraserOptions {
   /** Of each kind, that one call reads: leaves, free pages, and pages that large values are found by. */
   readonly pagesMax: number;
+  /** As of `Timers`. */
+  readonly elapsed: () => number;
   /** Whether keys that begin with the octet may have large values. */
   readonly mayBeLarge: (first: number) => boolean;
 }
@@ -62,20 +67,33 @@ interface Walk {
   readonly places: readonly number[];
 }
 
-export function createEraser(file: OpenFile, { pagesMax, mayBeLarge }: EraserOptions): Eraser {
+export function createEraser(file: OpenFile, { pagesMax, elapsed, mayBeLarge }: EraserOptions): Eraser {
   /** Of each page with entries: the transaction after which it was looked through. Nothing has changed below an older page. */
   let lookedAt = new Float64Array(0);
   /** By the page that leads to others. */
   const branches = new Map<number, Branch>();
   /** By the leaf that leads to them. */
   const large = new Map<number, readonly LargeValue[]>();
-  /** Free pages that are still to be looked through, and where the next one is searched. */
+  /** Free pages that are still to be looked through, as the last call found them, and where the next one is searched. */
   let freeLeft = Number.POSITIVE_INFINITY;
   let nextFree = 0;
+  let freeAfter = 0;
   /** Place of the leaf that is the next one to be looked through: under steady changes it is the turn of each. */
   let nextLeaf = 0;
   const page = Buffer.alloc(PAGE_SIZE);
   const header = Buffer.alloc(PAGE_HEADER_OCTETS);
+
+  /** What one call may still do with pages of one kind. */
+  function makeRoom() {
+    let pages = pagesMax;
+    const until = elapsed() + KIND_MS;
+    return {
+      take(cost: number): void {
+        pages -= cost;
+      },
+      isOver: () => pages <= 0 || elapsed() > until,
+    };
+  }
 
   /** @returns the page, without anything in its unused part. It is valid until the next one is read */
   function readErased(number: number, kind: 'branch' | 'leaf'): Buffer {
@@ -150,7 +168,7 @@ export function createEraser(file: OpenFile, { pagesMax, mayBeLarge }: EraserOpt
       longer.set(lookedAt);
       lookedAt = longer;
     }
-    let room = pagesMax;
+    const room = makeRoom();
     let isWhole = true;
     const [stale, places]: [number[], number[]] = [[], []];
     const found: [branches: number, leaves: number, large: number] = [0, 0, 0];
@@ -188,11 +206,11 @@ export function createEraser(file: OpenFile, { pagesMax, mayBeLarge }: EraserOpt
           places.push(place);
           return;
         }
-        if (room <= 0) {
+        if (room.isOver()) {
           isWhole = false;
           return;
         }
-        room -= lookThrough(number, committed);
+        room.take(lookThrough(number, committed));
       }
       if (!isLarge) return;
       for (const { first, pages } of large.get(number) ?? []) {
@@ -214,25 +232,25 @@ export function createEraser(file: OpenFile, { pagesMax, mayBeLarge }: EraserOpt
 
   /** @returns whether nothing is left */
   function eraseFree(inUse: Uint8Array): boolean {
-    let room = pagesMax;
+    const room = makeRoom();
     freeLeft = Math.min(
       freeLeft,
       inUse.reduce((sum, used) => sum + 1 - used, 0),
     );
-    for (; freeLeft > 0 && room > 0; nextFree++) {
+    for (; freeLeft > 0 && !room.isOver(); nextFree++) {
       if (nextFree >= inUse.length) nextFree = 0;
       if (inUse[nextFree] !== 0) continue;
       file.read(page, nextFree * PAGE_SIZE);
       if (!isEmpty(page)) file.write(ZEROS, nextFree * PAGE_SIZE);
       freeLeft--;
-      room--;
+      room.take(1);
     }
     return freeLeft === 0;
   }
 
   /** @returns whether nothing is left */
   function eraseUnused({ stale, places, committed }: Walk): boolean {
-    let room = pagesMax;
+    const room = makeRoom();
     const from = Math.max(
       0,
       places.findIndex((place) => place >= nextLeaf),
@@ -240,8 +258,8 @@ export function createEraser(file: OpenFile, { pagesMax, mayBeLarge }: EraserOpt
     for (let i = 0; i < stale.length; i++) {
       const at = (from + i) % stale.length;
       nextLeaf = places[at]!;
-      if (room <= 0) return false;
-      room -= lookThrough(stale[at]!, committed);
+      if (room.isOver()) return false;
+      room.take(lookThrough(stale[at]!, committed));
     }
     return true;
   }
@@ -253,6 +271,10 @@ export function createEraser(file: OpenFile, { pagesMax, mayBeLarge }: EraserOpt
     erase(oldest) {
       const found = walk();
       const isUnusedDone = eraseUnused(found);
+      // Another transaction may have freed pages, also some that were still to be looked through: all are free pages to look through now.
+      if (!isUnusedDone || found.inUse === null || found.committed !== freeAfter)
+        freeLeft = Number.POSITIVE_INFINITY;
+      freeAfter = found.committed;
       // Free pages wait for those who read them as they were.
       if (found.inUse === null || oldest < found.committed) return false;
       return eraseFree(found.inUse) && isUnusedDone;

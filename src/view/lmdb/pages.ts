@@ -123,16 +123,6 @@ export function unusedOf(page: Buffer): Buffer | null {
   return page.subarray(PAGE_HEADER_OCTETS + lower, PAGE_HEADER_OCTETS + upper);
 }
 
-/**
- * Clears the unused part of a page, of those that follow one another in a file without free pages.
- * @returns pages until the next one with a header: a large value fills several, which begin with none
- * @throws DamagedPageError
- */
-export function clearUnused(page: Buffer): number {
-  unusedOf(page)?.fill(0);
-  return (page.readUInt16LE(FLAGS_AT) & OVERFLOW) === 0 ? 1 : Math.max(1, page.readUInt32LE(LOWER_AT));
-}
-
 /** Where the entries of a page begin. */
 function entriesOf(page: Buffer): number[] {
   const entries = page.readUInt16LE(LOWER_AT) / 2;

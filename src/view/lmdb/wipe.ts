@@ -1,11 +1,11 @@
 /**
  * Overwrites what was erased: in the file that serves, a second after a change, and in a copy of it.
  */
-import { type AsyncFile, type Files, systemFiles } from '../../base/files.ts';
-import type { Timers } from '../../base/lifecycle/timers.ts';
-import { createEraser } from './eraser.ts';
-import { clearUnused, DamagedPageError } from './pages.ts';
-import { type Bytes, FIRST, PAGE_SIZE, type Tree } from './tree.ts';
+import { type Files, type OpenFile, systemFiles } from '../../base/files.ts';
+import { backgroundTimers, nextTurn, type Timers } from '../../base/lifecycle/timers.ts';
+import { createEraser, type Eraser } from './eraser.ts';
+import { DamagedPageError } from './pages.ts';
+import { type Bytes, FIRST, type Tree } from './tree.ts';
 import { createPrivate, generationPath, prepareDirectory, writeState } from './view-directory.ts';
 
 /** Pages with entries, and free pages, that one wipe reads: 4 MiB of each, ten to twenty milliseconds of the event loop. */
@@ -18,6 +18,12 @@ const LARGE: ReadonlySet<number> = new Set([
   FIRST.datasetProof,
   FIRST.datasetCheckpoint,
 ]);
+
+const NOBODY_READS = Number.POSITIVE_INFINITY;
+
+function eraserOf(file: OpenFile, { elapsed }: Timers): Eraser {
+  return createEraser(file, { pagesMax: PAGES_MAX, elapsed, mayBeLarge: (first) => LARGE.has(first) });
+}
 
 export interface Wiper {
   readonly erased: () => void;
@@ -38,7 +44,7 @@ export interface Wiper {
 export function createWiper(tree: Tree, path: string, afterMs: number, timers: Timers): Wiper {
   // Held, so that no other file is written to that has taken its name.
   const file = systemFiles.open(path, 'r+');
-  const eraser = createEraser(file, { pagesMax: PAGES_MAX, mayBeLarge: (first) => LARGE.has(first) });
+  const eraser = eraserOf(file, timers);
   // The last process may have left erased data.
   let due = true;
   let isDamaged = false;
@@ -81,7 +87,7 @@ export function createWiper(tree: Tree, path: string, afterMs: number, timers: T
   return wiper;
 }
 
-/** @returns the transaction, Infinity where nobody reads */
+/** @returns the transaction, or `NOBODY_READS` */
 function oldestReader(tree: Tree): number {
   const read = tree.readerList().split('\n');
   return Math.min(
@@ -101,46 +107,34 @@ export function removeFilling(tree: Tree): void {
   });
 }
 
-/** Pages that are read at once. */
-const PAGES_AT_ONCE = 128;
-
 /**
  * Writes a view of its own into the directory, which is made, or emptied. Reads and writes of the tree may go on; it must not be closed
  * meanwhile.
  * @returns path of the file
  */
-export async function copyAsView(tree: Tree, directory: string, files: Files = systemFiles): Promise<string> {
+export async function copyAsView(
+  tree: Tree,
+  directory: string,
+  { files = systemFiles, timers = backgroundTimers }: { files?: Files; timers?: Timers } = {},
+): Promise<string> {
   prepareDirectory(directory, 'empty');
   const path = generationPath(directory, 1);
   await tree.backup(path, true);
   createPrivate(path);
+  // Parts of other records would stay in a view that adopts the copy and erases them: LMDB leaves behind what its buffers held before.
+  const copy = files.open(path, 'r+');
+  try {
+    const eraser = eraserOf(copy, timers);
+    while (!eraser.erase(NOBODY_READS)) await nextTurn();
+  } finally {
+    copy.close();
+  }
   const file = await files.async.open(path, 'r+');
   try {
-    await clearCopy(file);
     await file.sync();
   } finally {
     await file.close();
   }
   writeState(directory, 1, 'clean', files);
   return path;
-}
-
-/**
- * LMDB leaves in the unused part of each page of a copy what its buffer held before: parts of other records, which would stay in a view that
- * adopts the copy and erases them.
- */
-async function clearCopy(file: AsyncFile): Promise<void> {
-  const pages = (await file.size()) / PAGE_SIZE;
-  const block = Buffer.alloc(PAGES_AT_ONCE * PAGE_SIZE);
-  let next = 0;
-  for (let first = 0; first < pages; first += PAGES_AT_ONCE) {
-    const count = Math.min(PAGES_AT_ONCE, pages - first);
-    const read = block.subarray(0, count * PAGE_SIZE);
-    await file.read(read, first * PAGE_SIZE);
-    for (next = Math.max(next, first); next < first + count; ) {
-      const at = (next - first) * PAGE_SIZE;
-      next += clearUnused(block.subarray(at, at + PAGE_SIZE));
-    }
-    await file.write(read, first * PAGE_SIZE);
-  }
 }
