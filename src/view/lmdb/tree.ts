@@ -314,7 +314,7 @@ export const FIRST = {
   datasetCheckpoint: 0x8a,
   /** Version id: a version that was withdrawn, for good. A view of an earlier release has none. */
   datasetRetired: 0x8b,
-  /** Filling of freed pages, by releases before 0.3: see `wipe.ts`. */
+  /** Filling of freed pages, by releases before 0.2: see `wipe.ts`. */
   filling: 0xff,
 } as const;
 

@@ -98,7 +98,7 @@ function oldestReader(tree: Tree): number {
 /** Entries of a wipe of an earlier release at most, which filled free pages with them. */
 const MOST_FILLING = 2000;
 
-/** Removes what a wipe of a release before 0.3 has left, where a crash interrupted it. */
+/** Removes what a wipe of a release before 0.2 has left, where a crash interrupted it. */
 export function removeFilling(tree: Tree): void {
   const keys = [...tree.getKeys({ start: Uint8Array.of(FIRST.filling), limit: MOST_FILLING })];
   if (keys.length === 0) return;
