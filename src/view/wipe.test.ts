@@ -134,7 +134,7 @@ describe('LMDB view and erasure', () => {
   it('looks through a large view in several wipes, after one erasure', async () => {
     const timers = createManualTimers();
     const writer = openLmdbWriter({ path, wipeAfterMs: 1000, timers });
-    // Three fill a page, and a wipe looks through a thousand pages.
+    // Three fill a page, and a wipe looks through five hundred pages of each kind.
     const count = 6000;
     const payload = (i: number): string => `<${i}>`.repeat(2400 / `<${i}>`.length);
     for (let from = 0; from < count; from += 1000)

@@ -74,9 +74,10 @@ export function createEraser(file: OpenFile, { pagesMax, elapsed, mayBeLarge }: 
   const branches = new Map<number, Branch>();
   /** By the leaf that leads to them. */
   const large = new Map<number, readonly LargeValue[]>();
-  /** Free pages that are still to be looked through, as the last call found them, and where the next one is searched. */
+  /** Free pages that are still to be looked through, and where the next one is searched. */
   let freeLeft = Number.POSITIVE_INFINITY;
   let nextFree = 0;
+  /** The transaction that the last call found: a later one may have freed pages. */
   let freeAfter = 0;
   /** Place of the leaf that is the next one to be looked through: under steady changes it is the turn of each. */
   let nextLeaf = 0;

@@ -129,6 +129,7 @@ export async function copyAsView(
   } finally {
     copy.close();
   }
+  // The disk may take seconds.
   const file = await files.async.open(path, 'r+');
   try {
     await file.sync();
