@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import type { HttpObservation } from '../../../src/base/lifecycle/http.ts';
-import { backgroundTimers } from '../../../src/base/lifecycle/timers.ts';
+import { backgroundTimers, type Timers } from '../../../src/base/lifecycle/timers.ts';
 import type { Tier } from '../../../src/base/limits.ts';
 import { aesGcmEncryption } from '../../../src/base/seal.ts';
 import type { Clock } from '../../../src/base/time.ts';
@@ -111,6 +111,8 @@ interface WorldOptions {
   readonly serveOther?: ApiDeps['serveOther'];
   /** Called before each store access; its error reaches the use case. */
   readonly wrap?: (store: Store) => Store;
+  /** Of what waits for a time that no clock tells. */
+  readonly timers?: Timers;
 }
 
 /** Letters of the longest zone in the tests: `uqrp.net`. */
@@ -171,7 +173,7 @@ export async function openWorld(shared: Store, options: WorldOptions = {}): Prom
     },
     challenges: openChallenges({ clock, random }, SECRET),
     answers: aesGcmEncryption(createHash('sha256').update('answers').digest(), random, 0),
-    timers: backgroundTimers,
+    timers: options.timers ?? backgroundTimers,
     sendAttempt: (request) => {
       network.sent.push(request);
       return network.attempt(request);
