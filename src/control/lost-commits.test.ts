@@ -18,7 +18,8 @@ import {
 import { type DatabaseRelay, relayTo } from '../../test/support/relay.ts';
 import { assertAgrees } from '../../test/support/store/agreement.ts';
 import { testFanout } from '../../test/support/store/fan-out-world.ts';
-import { postgresDatabase, postgresMissing } from '../../test/support/store/postgres.ts';
+import { postgresDatabase } from '../../test/support/store/postgres.ts';
+import { postgresMissing } from '../../test/support/store/postgres-files.ts';
 import { findRows, query } from '../../test/support/store/rows.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { assertFailure, type Customer, openWorld } from '../../test/support/http/world.ts';
 import { type DatabaseRelay, relayTo } from '../../test/support/relay.ts';
-import { postgresDatabase, postgresMissing } from '../../test/support/store/postgres.ts';
+import { postgresDatabase } from '../../test/support/store/postgres.ts';
+import { postgresMissing } from '../../test/support/store/postgres-files.ts';
 import { openStore } from '../store/open.ts';
 
 /** Far above the 35 s within which docs/API.md promises an answer: a request that hangs fails the test. */

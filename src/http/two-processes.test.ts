@@ -4,7 +4,8 @@ import { type EventReader, listen, openEvents } from '../../test/support/control
 import { addRows } from '../../test/support/control/query-log/log-rows.ts';
 import { rowOf } from '../../test/support/control/query-log/stream-rig.ts';
 import { openWorld, type World } from '../../test/support/http/world.ts';
-import { postgresDatabase, postgresMissing } from '../../test/support/store/postgres.ts';
+import { postgresDatabase } from '../../test/support/store/postgres.ts';
+import { postgresMissing } from '../../test/support/store/postgres-files.ts';
 import { sqliteDatabase } from '../../test/support/store/sqlite.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';

@@ -3,7 +3,8 @@ import { describe, it } from 'node:test';
 import { relayTo } from '../../test/support/relay.ts';
 import { onEachEngine } from '../../test/support/store/engines.ts';
 import { withStore } from '../../test/support/store/fixtures.ts';
-import { postgresDatabase, postgresMissing } from '../../test/support/store/postgres.ts';
+import { postgresDatabase } from '../../test/support/store/postgres.ts';
+import { postgresMissing } from '../../test/support/store/postgres-files.ts';
 import { createPostgresPing } from './postgres/postgres-store.ts';
 
 /** Whether the database is there. */

@@ -10,7 +10,7 @@ import { createUdpAsker, type UdpAnswer } from '../support/feed/udp-asker.ts';
 import { startClusterOn } from '../support/nodes/cluster.ts';
 import { untilAll, waitFor } from '../support/nodes/measure.ts';
 import { enterOwnNetwork } from '../support/own-network.ts';
-import { postgresMissing } from '../support/store/postgres.ts';
+import { postgresMissing } from '../support/store/postgres-files.ts';
 import { startPostgresPair } from '../support/store/postgres-process.ts';
 
 const missing = natsMissing() ?? postgresMissing();

@@ -31,7 +31,8 @@ import { fileURLToPath } from 'node:url';
 import { Uqrp as Client } from '../../sdk/src/uqrp-sdk.ts';
 import { seededRng } from '../support/protocol/dns/fuzz.ts';
 import { type Account, account, startUqrp, type Uqrp } from '../support/server-process.ts';
-import { postgresDatabase, postgresMissing } from '../support/store/postgres.ts';
+import { postgresDatabase } from '../support/store/postgres.ts';
+import { postgresMissing } from '../support/store/postgres-files.ts';
 
 const SELF = fileURLToPath(import.meta.url);
 const NAMESPACE = 'followed';

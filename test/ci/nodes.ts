@@ -9,7 +9,7 @@ import { type Cluster, startCluster } from '../support/nodes/cluster.ts';
 import { faultRounds } from '../support/nodes/fault-rounds.ts';
 import { compareWithLimit, type Times, timesOf, untilAll } from '../support/nodes/measure.ts';
 import { startProber } from '../support/nodes/prober.ts';
-import { postgresMissing } from '../support/store/postgres.ts';
+import { postgresMissing } from '../support/store/postgres-files.ts';
 
 const rounds = Number(process.argv[2] ?? 20);
 const seed = Number(process.argv[3] ?? Date.now() % 2 ** 31);

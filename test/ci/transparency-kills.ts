@@ -1,6 +1,7 @@
 /** Kills signers of the transparency log with SIGKILL, on both engines. Exit code 1 at a gap, or at two roots of one size. */
 import { killSigners } from '../faults/transparency-kill.ts';
-import { postgresDatabase, postgresMissing } from '../support/store/postgres.ts';
+import { postgresDatabase } from '../support/store/postgres.ts';
+import { postgresMissing } from '../support/store/postgres-files.ts';
 
 const kills = Number(process.argv[2] ?? 40);
 const seed = Number(process.argv[3] ?? Date.now() % 2 ** 31);

@@ -17,7 +17,8 @@ import { deployText } from '../support/deploy/unit-file.ts';
 import { type NatsServer, natsMissing, runNats } from '../support/feed/bus/nats-server.ts';
 import { freePort } from '../support/free-port.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
-import { type PostgresDatabase, postgresDatabase, postgresMissing } from '../support/store/postgres.ts';
+import { type PostgresDatabase, postgresDatabase } from '../support/store/postgres.ts';
+import { postgresMissing } from '../support/store/postgres-files.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
 const FILES = ['compose.yaml', 'compose.nodes.yaml'] as const;

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { CLI, ended, runCli, settingsFor, startCommand } from '../support/command.ts';
 import { relayTo } from '../support/relay.ts';
-import { postgresDatabase, postgresMissing } from '../support/store/postgres.ts';
+import { postgresDatabase } from '../support/store/postgres.ts';
+import { postgresMissing } from '../support/store/postgres-files.ts';
 import { eventually } from './client.ts';
 
 const PATIENCE_MS = 60_000;

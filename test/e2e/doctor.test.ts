@@ -7,7 +7,8 @@ import { type Ended, runCli, settingsFor } from '../support/command.ts';
 import { startNameServer, type TestNameServer } from '../support/name-server.ts';
 import { startDsResolver } from '../support/process/ds-resolver.ts';
 import { startUqrp } from '../support/server-process.ts';
-import { postgresDatabase, postgresMissing } from '../support/store/postgres.ts';
+import { postgresDatabase } from '../support/store/postgres.ts';
+import { postgresMissing } from '../support/store/postgres-files.ts';
 
 interface Finding {
   readonly check: string;

@@ -17,7 +17,8 @@ import { UqrpProvider } from '../../sdk/src/openfeature.ts';
 import { freePort } from '../support/free-port.ts';
 import { relayTo } from '../support/relay.ts';
 import { type Account, account, startUqrp, type Uqrp } from '../support/server-process.ts';
-import { postgresDatabase, postgresMissing } from '../support/store/postgres.ts';
+import { postgresDatabase } from '../support/store/postgres.ts';
+import { postgresMissing } from '../support/store/postgres-files.ts';
 import { eventually } from './client.ts';
 
 const ON = { version: 1, variants: { on: true, off: false }, defaultVariant: 'on' };

@@ -5,7 +5,8 @@ import { startManyNodes } from '../support/feed/many-nodes.ts';
 import { freePort } from '../support/free-port.ts';
 import { relayTo } from '../support/relay.ts';
 import { account, type Uqrp } from '../support/server-process.ts';
-import { postgresDatabase, postgresMissing } from '../support/store/postgres.ts';
+import { postgresDatabase } from '../support/store/postgres.ts';
+import { postgresMissing } from '../support/store/postgres-files.ts';
 import { eventually, read } from './client.ts';
 
 /** Far above the bounds of docs/OPERATIONS.md, for a busy machine. */

@@ -4,7 +4,8 @@ import { runCli, settingsFor } from '../support/command.ts';
 import { natsMissing } from '../support/feed/bus/nats-server.ts';
 import { startManyNodes } from '../support/feed/many-nodes.ts';
 import { account } from '../support/server-process.ts';
-import { postgresDatabase, postgresMissing } from '../support/store/postgres.ts';
+import { postgresDatabase } from '../support/store/postgres.ts';
+import { postgresMissing } from '../support/store/postgres-files.ts';
 import { eventually, read } from './client.ts';
 
 const SECRET = 'a secret of more than 32 characters';

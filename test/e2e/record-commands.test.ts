@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { after, before, describe, it } from 'node:test';
 import { type Ended, runCli, settingsFor } from '../support/command.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
-import { type PostgresDatabase, postgresDatabase, postgresMissing } from '../support/store/postgres.ts';
+import { type PostgresDatabase, postgresDatabase } from '../support/store/postgres.ts';
+import { postgresMissing } from '../support/store/postgres-files.ts';
 import { eventually, read } from './client.ts';
 
 const OWNER = ['--user', 'put@example.net', '--public-read'] as const;

@@ -6,7 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { natsMissing } from '../support/feed/bus/nats-server.ts';
 import { startManyNodes } from '../support/feed/many-nodes.ts';
 import { account, type Uqrp } from '../support/server-process.ts';
-import { postgresDatabase, postgresMissing } from '../support/store/postgres.ts';
+import { postgresDatabase } from '../support/store/postgres.ts';
+import { postgresMissing } from '../support/store/postgres-files.ts';
 import { eventually, read } from './client.ts';
 
 const PLAIN = fileURLToPath(new URL('../fixtures/attest/plain/', import.meta.url));

@@ -21,7 +21,8 @@ import { fileURLToPath } from 'node:url';
 import { makeSelfSigned } from '../../src/base/certificates.ts';
 import { CLI, type Ended, ended, runCli, settingsFor, startCommand } from '../support/command.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
-import { postgresDatabase, postgresMissing } from '../support/store/postgres.ts';
+import { postgresDatabase } from '../support/store/postgres.ts';
+import { postgresMissing } from '../support/store/postgres-files.ts';
 import { eventually } from './client.ts';
 
 describe('what stops a start says what it is', () => {

@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { inTransaction, newPool } from '../../src/store/postgres/driver.ts';
 import { startUqrp } from '../support/server-process.ts';
 import { makeEarlierTables } from '../support/store/migrations/earlier-database.ts';
-import { postgresDatabase, postgresMissing } from '../support/store/postgres.ts';
+import { postgresDatabase } from '../support/store/postgres.ts';
+import { postgresMissing } from '../support/store/postgres-files.ts';
 import { query } from '../support/store/rows.ts';
 import { eventually, read } from './client.ts';
 

@@ -14,7 +14,8 @@ import { nameFromText } from '../../src/protocol/dns/name.ts';
 import { eventually } from '../e2e/client.ts';
 import { CLI, settingsFor, startCommand } from '../support/command.ts';
 import { type Account, account, startUqrp, type Uqrp, writeRecords } from '../support/server-process.ts';
-import { postgresDatabase, postgresMissing } from '../support/store/postgres.ts';
+import { postgresDatabase } from '../support/store/postgres.ts';
+import { postgresMissing } from '../support/store/postgres-files.ts';
 
 const NAMESPACES = ['gone-one', 'gone-two', 'gone-three'];
 const RECORDS_EACH = 1200;

@@ -1,7 +1,8 @@
 import { createFakeSource } from '../../../test/support/feed/fake-source.ts';
 import { changeSourceSuite } from '../../../test/support/feed/source-suite.ts';
 import { storeSource } from '../../../test/support/feed/store-source.ts';
-import { postgresDatabase, postgresMissing } from '../../../test/support/store/postgres.ts';
+import { postgresDatabase } from '../../../test/support/store/postgres.ts';
+import { postgresMissing } from '../../../test/support/store/postgres-files.ts';
 import { sqliteDatabase } from '../../../test/support/store/sqlite.ts';
 import { openStore } from '../../store/open.ts';
 

@@ -5,11 +5,8 @@ import { describe, it } from 'node:test';
 import { leaderLockSuite } from '../../../test/support/feed/leader-lock-suite.ts';
 import { createTestLock } from '../../../test/support/feed/publisher-lock.ts';
 import { relayTo } from '../../../test/support/relay.ts';
-import {
-  type PostgresDatabase,
-  postgresDatabase,
-  postgresMissing,
-} from '../../../test/support/store/postgres.ts';
+import { type PostgresDatabase, postgresDatabase } from '../../../test/support/store/postgres.ts';
+import { postgresMissing } from '../../../test/support/store/postgres-files.ts';
 import { postgresLeaderLock } from '../../store/postgres/leader-lock.ts';
 import { processLock } from '../publish/publisher.ts';
 

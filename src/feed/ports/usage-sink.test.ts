@@ -5,7 +5,8 @@ import { controlEnd, keyOfAny, nameOf, nodeEnd } from '../../../test/support/fee
 import { createMemoryQueryLog } from '../../../test/support/feed/memory-query-log.ts';
 import { createMemoryUsage } from '../../../test/support/feed/memory-usage.ts';
 import type { TestDatabase } from '../../../test/support/store/fixtures.ts';
-import { postgresDatabase, postgresMissing } from '../../../test/support/store/postgres.ts';
+import { postgresDatabase } from '../../../test/support/store/postgres.ts';
+import { postgresMissing } from '../../../test/support/store/postgres-files.ts';
 import { query } from '../../../test/support/store/rows.ts';
 import { sqliteDatabase } from '../../../test/support/store/sqlite.ts';
 import { LIMITS } from '../../base/limits.ts';

@@ -9,7 +9,8 @@ import { secrets, verifier } from '../../../test/support/feed/batch/messages.ts'
 import { createMemoryBroker } from '../../../test/support/feed/bus/memory-bus.ts';
 import { controlEnd, keyOfAny, nodeEnd } from '../../../test/support/feed/exchange/nodes.ts';
 import { changingNodes } from '../../../test/support/feed/keys/key-world.ts';
-import { postgresDatabase, postgresMissing } from '../../../test/support/store/postgres.ts';
+import { postgresDatabase } from '../../../test/support/store/postgres.ts';
+import { postgresMissing } from '../../../test/support/store/postgres-files.ts';
 import { updateRows } from '../../../test/support/store/rows.ts';
 import { keyFile } from '../../dns/dnssec/key-files.ts';
 import { generateKey, KeyError, type KeySet, keySetData } from '../../dns/dnssec/key-set.ts';

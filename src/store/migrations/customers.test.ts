@@ -9,7 +9,8 @@ import {
   EARLIER_ROWS,
   fillEarlierDatabase,
 } from '../../../test/support/store/migrations/earlier-database.ts';
-import { postgresDatabase, postgresMissing } from '../../../test/support/store/postgres.ts';
+import { postgresDatabase } from '../../../test/support/store/postgres.ts';
+import { postgresMissing } from '../../../test/support/store/postgres-files.ts';
 import { deleteRows, insertRows, query } from '../../../test/support/store/rows.ts';
 import { sqliteDatabase } from '../../../test/support/store/sqlite.ts';
 import { openStore } from '../open.ts';

@@ -2,12 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Client, type QueryResultRow } from 'pg';
 import { putRecord, settle } from '../../../test/support/store/fixtures.ts';
-import {
-  type PostgresDatabase,
-  postgresDatabase,
-  postgresMissing,
-  run,
-} from '../../../test/support/store/postgres.ts';
+import { type PostgresDatabase, postgresDatabase, run } from '../../../test/support/store/postgres.ts';
+import { postgresMissing } from '../../../test/support/store/postgres-files.ts';
 import { isSuccessor } from '../../base/ids.ts';
 import { openStore } from '../open.ts';
 import type { Store } from '../store.ts';

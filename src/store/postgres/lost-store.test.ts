@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { postgresDatabase, postgresMissing } from '../../../test/support/store/postgres.ts';
+import { postgresDatabase } from '../../../test/support/store/postgres.ts';
+import { postgresMissing } from '../../../test/support/store/postgres-files.ts';
 import { sqliteDatabase } from '../../../test/support/store/sqlite.ts';
 import { openStore } from '../open.ts';
 

@@ -2,11 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { queryLogRow } from '../../../test/support/feed/ports/query-log-suite.ts';
 import { settle } from '../../../test/support/store/fixtures.ts';
-import {
-  type PostgresDatabase,
-  postgresDatabase,
-  postgresMissing,
-} from '../../../test/support/store/postgres.ts';
+import { type PostgresDatabase, postgresDatabase } from '../../../test/support/store/postgres.ts';
+import { postgresMissing } from '../../../test/support/store/postgres-files.ts';
 import { query } from '../../../test/support/store/rows.ts';
 import { watched } from '../../../test/support/store/statement-plans.ts';
 import { openStore } from '../open.ts';

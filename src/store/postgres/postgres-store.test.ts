@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { putRecord, settle } from '../../../test/support/store/fixtures.ts';
-import {
-  type PostgresDatabase,
-  postgresDatabase,
-  postgresMissing,
-} from '../../../test/support/store/postgres.ts';
+import { type PostgresDatabase, postgresDatabase } from '../../../test/support/store/postgres.ts';
+import { postgresMissing } from '../../../test/support/store/postgres-files.ts';
 import { findRows, query, updateRows } from '../../../test/support/store/rows.ts';
 import { openStore } from '../open.ts';
 import type { Store } from '../store.ts';

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { openStore } from '../../../src/store/open.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { postgresDatabase, postgresMissing } from '../store/postgres.ts';
+import { postgresDatabase } from '../store/postgres.ts';
+import { postgresMissing } from '../store/postgres-files.ts';
 import type { Scenarios } from './world.ts';
 
 interface Opened {

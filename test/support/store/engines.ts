@@ -1,7 +1,8 @@
 import { describe } from 'node:test';
 import { openStore } from '../../../src/store/open.ts';
 import type { TestDatabase } from './fixtures.ts';
-import { postgresDatabase, postgresMissing } from './postgres.ts';
+import { databaseWithTables } from './postgres.ts';
+import { postgresMissing } from './postgres-files.ts';
 import { sqliteDatabase } from './sqlite.ts';
 
 /**
@@ -13,7 +14,7 @@ export function onEachEngine(tests: (create: () => Promise<TestDatabase>) => voi
   describe('on SQLite', () => tests(sqliteDatabase));
   describe('on PostgreSQL', { skip: postgresMissing() ?? false }, () =>
     tests(async () => {
-      const database = await postgresDatabase();
+      const database = await databaseWithTables();
       return {
         open: (clock = Date.now) => openStore({ dataDir: '', databaseUrl: database.url, clock }),
         drop: () => database.drop(),

@@ -14,7 +14,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { makePostgresFiles, type PostgresFiles, ready, run } from './postgres.ts';
+import { ready, run } from './postgres.ts';
+import { makePostgresFiles, type PostgresFiles, removePostgresFiles } from './postgres-files.ts';
 
 /** A server of its own, which a script may kill and start again. */
 export interface PostgresProcess {
@@ -50,10 +51,12 @@ export interface PostgresPair {
 export async function startPostgresPair(): Promise<PostgresPair> {
   const first = makePostgresFiles();
   const second = makePostgresFiles(first);
-  const data = join(second.dir, 'data');
-  writeFileSync(join(data, 'standby.signal'), '');
+  writeFileSync(join(second.data, 'standby.signal'), '');
   const primary = await startPostgres(first);
-  appendFileSync(join(data, 'postgresql.auto.conf'), `primary_conninfo = 'host=${first.dir} user=uqrp'\n`);
+  appendFileSync(
+    join(second.data, 'postgresql.auto.conf'),
+    `primary_conninfo = 'host=${first.dir} user=uqrp'\n`,
+  );
   const standby = await startPostgres(second);
   const link = mkdtempSync(join(tmpdir(), 'uqrp-pg-'));
   chmodSync(link, 0o755);
@@ -127,8 +130,7 @@ export async function startPostgres(files: PostgresFiles = makePostgresFiles()):
     start,
     async remove() {
       await kill();
-      // Its other processes may still write.
-      rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+      removePostgresFiles(files);
     },
   };
 }

@@ -8,7 +8,8 @@ import type { Store, Tx } from '../../../../src/store/store.ts';
 import type { WebhookDeliveriesTable } from '../../../../src/store/webhooks/deliveries.ts';
 import { NEVER_SERVED, type WebhookRow } from '../../../../src/store/webhooks/webhooks.ts';
 import type { TestDatabase } from '../../store/fixtures.ts';
-import { postgresDatabase, postgresMissing } from '../../store/postgres.ts';
+import { databaseWithTables } from '../../store/postgres.ts';
+import { postgresMissing } from '../../store/postgres-files.ts';
 import { findRows, insertRows, oneRow, query } from '../../store/rows.ts';
 import { sqliteDatabase } from '../../store/sqlite.ts';
 
@@ -22,7 +23,7 @@ export const ENGINES: readonly {
   {
     name: 'PostgreSQL',
     create: async () => {
-      const database = await postgresDatabase();
+      const database = await databaseWithTables();
       return {
         open: (clock = Date.now) => openStore({ dataDir: '', databaseUrl: database.url, clock }),
         drop: () => database.drop(),
