@@ -28,7 +28,7 @@ import {
 } from '../../test/support/view/view-changes.ts';
 import type { SignedManifest } from '../protocol/datasets/manifest.ts';
 import { expiredDigest } from './hosted/record-keys.ts';
-import { openLmdbWriter } from './writer.ts';
+import { type LmdbViewWriter, type LmdbWriterOptions, openLmdbWriter } from './writer.ts';
 
 const VICTIM = fileURLToPath(new URL('../../test/support/view/reading-victim.ts', import.meta.url));
 
@@ -44,8 +44,13 @@ describe('LMDB view and erasure', () => {
   });
   afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
+  /** It wipes when the test says so, and no clock ends a wipe before all has been looked through. */
+  function openForWipes(options: Partial<LmdbWriterOptions> = {}): LmdbViewWriter {
+    return openLmdbWriter({ path, wipeAfterMs: 0, timers: createManualTimers(), ...options });
+  }
+
   it('overwrites what was erased in the free pages of the file', async () => {
-    const writer = openLmdbWriter({ path, wipeAfterMs: 0 });
+    const writer = openForWipes();
     const secret = (i: number): string => `secret-${i}-`.repeat(20);
     const keys = Array.from({ length: 20 }, (_, i) => `k${i}.res.ns.v1`);
     await writer.apply(
@@ -69,7 +74,7 @@ describe('LMDB view and erasure', () => {
   });
 
   it('leaves nothing of a replaced value in the pages that are in use (E08)', async () => {
-    const writer = openLmdbWriter({ path, wipeAfterMs: 0 });
+    const writer = openForWipes();
     // So many that a wipe copies few of their pages.
     const names = Array.from({ length: 400 }, (_, i) => `k${String(i).padStart(3, '0')}.res.ns.v1`);
     const secret = (key: string): string => `secret-of-${key}-`;
@@ -101,7 +106,7 @@ describe('LMDB view and erasure', () => {
 
   it('overwrites on a full disk too: nothing is added to the file', async () => {
     let free = Number.POSITIVE_INFINITY;
-    const writer = openLmdbWriter({ path, wipeAfterMs: 0, free: () => free });
+    const writer = openForWipes({ free: () => free });
     await writer.apply([upserted('res.ns.v1', 'the secret')], 1);
     await writer.apply([deleted('res.ns.v1')], 2);
     const holds = (): boolean => readFileSync(file, 'latin1').includes('the secret');
@@ -163,7 +168,7 @@ describe('LMDB view and erasure', () => {
   });
 
   it('counts as lost when it meets a damaged page, and overwrites nothing then', async () => {
-    const writer = openLmdbWriter({ path, wipeAfterMs: 0 });
+    const writer = openForWipes();
     const keys = Array.from({ length: 200 }, (_, i) => `k${i}.res.ns.v1`);
     await writer.apply(
       keys.map((key) => upserted(key, `<${key}>`.repeat(20))),
@@ -220,7 +225,7 @@ describe('LMDB view and erasure', () => {
   });
 
   it('takes the longest values of every table for sound', async () => {
-    const writer = openLmdbWriter({ path, wipeAfterMs: 0 });
+    const writer = openForWipes();
     const label = 'l'.repeat(63);
     const text = 't'.repeat(120);
     const window = { from: null, to: null, cc: 'DE', issuer: text, brand: text, type: text };
@@ -248,7 +253,7 @@ describe('LMDB view and erasure', () => {
   });
 
   it('marks a view that was closed in order as written to before it wipes, and wipes nothing after the end', async () => {
-    const first = openLmdbWriter({ path, wipeAfterMs: 0 });
+    const first = openForWipes();
     await first.apply([upserted('res.ns.v1', 'the secret')], 1);
     await first.apply([deleted('res.ns.v1')], 2);
     await first.close();
@@ -269,7 +274,7 @@ describe('LMDB view and erasure', () => {
   });
 
   it('reaches what a reader could still see that was killed', async () => {
-    const writer = openLmdbWriter({ path, wipeAfterMs: 0 });
+    const writer = openForWipes();
     await writer.apply([upserted('res.ns.v1', 'the secret')], 1);
     const victim = spawn(process.execPath, [VICTIM, path], { stdio: ['ignore', 'pipe', 'inherit'] });
     await once(victim.stdout, 'data');
@@ -286,7 +291,7 @@ describe('LMDB view and erasure', () => {
   });
 
   it('does not grow when it wipes', async () => {
-    const writer = openLmdbWriter({ path, wipeAfterMs: 0 });
+    const writer = openForWipes();
     const sizes: number[] = [];
     for (let i = 0; i < 60; i++) {
       await writer.apply([upserted('res.ns.v1', `payload ${i}`), deleted('res.ns.v1')], i);
@@ -310,7 +315,7 @@ describe('LMDB view and erasure', () => {
     await tree.put(Uint8Array.of(0xff, 0, 0, 0, 0), Buffer.alloc(3900));
     const { entryCount } = tree.getStats() as { entryCount: number };
     await tree.close();
-    const writer = openLmdbWriter({ path, wipeAfterMs: 0 });
+    const writer = openForWipes();
     const again = open({ path: file, noSubdir: true, keyEncoding: 'binary', encoding: 'binary' });
     assert.equal((again.getStats() as { entryCount: number }).entryCount, entryCount - 1);
     await again.close();
