@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { seededRng } from '../../../test/support/protocol/dns/fuzz.ts';
 import { type OpenFile, systemFiles } from '../../base/files.ts';
 import { createEraser, type Eraser } from './eraser.ts';
-import { DamagedPageError } from './pages.ts';
+import { checkPage, DamagedPageError } from './pages.ts';
 import { type Bytes, createNew, openForReading, PAGE_SIZE, type Tree } from './tree.ts';
 
 const NOBODY = Number.POSITIVE_INFINITY;
@@ -14,6 +14,15 @@ const NOBODY = Number.POSITIVE_INFINITY;
 const MOST = 1000;
 /** Milliseconds. */
 let now = 0;
+
+function isBranch(page: Uint8Array, number: number): boolean {
+  try {
+    checkPage(Buffer.from(page), number, 'branch');
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 describe('what is left behind in a file of LMDB', () => {
   let directory: string;
@@ -157,6 +166,32 @@ describe('what is left behind in a file of LMDB', () => {
     assert.ok(calls > 20, `${calls}`);
     assert.equal(octets().includes('<v-'), false);
     assert.ok(holds('w-1') && holds('w-399'));
+  });
+
+  it('is found also where the way to values that may be large takes longer than a call has, while changes come', () => {
+    write(...Array.from({ length: 100 }, (_, i) => [i, filled(`v-${i}`, 2000)] as const));
+    write(...Array.from({ length: 50 }, (_, i) => [2 * i, null] as const));
+    const slow: OpenFile = {
+      ...file,
+      read(into, at) {
+        const octets = file.read(into, at);
+        if (into.length === PAGE_SIZE && isBranch(into, at / PAGE_SIZE)) now += 11;
+        return octets;
+      },
+    };
+    const eraser = createEraser(slow, { pagesMax: MOST, elapsed: () => now, mayBeLarge: () => true });
+    const left = (): number =>
+      Array.from({ length: 50 }, (_, i) => 2 * i).filter((i) => holds(`v-${i}`)).length;
+    assert.ok(left() > 20);
+    for (let round = 0; left() > 0; round++) {
+      // The way to it is another one each time.
+      write([9999, filled(`round-${round}`, 20)]);
+      tree.whileLocked(() => {
+        eraser.erase(NOBODY);
+      });
+      assert.ok(round < 300, `${left()} are left`);
+    }
+    assert.ok(holds('v-1') && holds('v-99'));
   });
 
   it('is not looked for in pages that have not changed', () => {

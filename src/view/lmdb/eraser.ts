@@ -84,15 +84,18 @@ export function createEraser(file: OpenFile, { pagesMax, elapsed, mayBeLarge }: 
   const page = Buffer.alloc(PAGE_SIZE);
   const header = Buffer.alloc(PAGE_HEADER_OCTETS);
 
-  /** What one call may still do with pages of one kind. */
+  /** What one call may still do with pages of one kind. What it takes to find them does not count: some are looked through in each call. */
   function makeRoom() {
     let pages = pagesMax;
-    const until = elapsed() + KIND_MS;
+    let ms = KIND_MS;
     return {
-      take(cost: number): void {
-        pages -= cost;
+      /** @param look returns what it cost, in pages */
+      spend(look: () => number): void {
+        const began = elapsed();
+        pages -= look();
+        ms -= elapsed() - began;
       },
-      isOver: () => pages <= 0 || elapsed() > until,
+      isOver: () => pages <= 0 || ms < 0,
     };
   }
 
@@ -211,7 +214,7 @@ export function createEraser(file: OpenFile, { pagesMax, elapsed, mayBeLarge }: 
           isWhole = false;
           return;
         }
-        room.take(lookThrough(number, committed));
+        room.spend(() => lookThrough(number, committed));
       }
       if (!isLarge) return;
       for (const { first, pages } of large.get(number) ?? []) {
@@ -231,6 +234,13 @@ export function createEraser(file: OpenFile, { pagesMax, elapsed, mayBeLarge }: 
     return { committed, inUse: isWhole ? inUse : null, stale, places };
   }
 
+  /** @returns what it cost, in pages */
+  function eraseFreePage(number: number): number {
+    file.read(page, number * PAGE_SIZE);
+    if (!isEmpty(page)) file.write(ZEROS, number * PAGE_SIZE);
+    return 1;
+  }
+
   /** @returns whether nothing is left */
   function eraseFree(inUse: Uint8Array): boolean {
     const room = makeRoom();
@@ -241,10 +251,8 @@ export function createEraser(file: OpenFile, { pagesMax, elapsed, mayBeLarge }: 
     for (; freeLeft > 0 && !room.isOver(); nextFree++) {
       if (nextFree >= inUse.length) nextFree = 0;
       if (inUse[nextFree] !== 0) continue;
-      file.read(page, nextFree * PAGE_SIZE);
-      if (!isEmpty(page)) file.write(ZEROS, nextFree * PAGE_SIZE);
+      room.spend(() => eraseFreePage(nextFree));
       freeLeft--;
-      room.take(1);
     }
     return freeLeft === 0;
   }
@@ -260,7 +268,7 @@ export function createEraser(file: OpenFile, { pagesMax, elapsed, mayBeLarge }: 
       const at = (from + i) % stale.length;
       nextLeaf = places[at]!;
       if (room.isOver()) return false;
-      room.take(lookThrough(stale[at]!, committed));
+      room.spend(() => lookThrough(stale[at]!, committed));
     }
     return true;
   }
