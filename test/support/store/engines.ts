@@ -1,5 +1,4 @@
 import { describe } from 'node:test';
-import { openStore } from '../../../src/store/open.ts';
 import type { TestDatabase } from './fixtures.ts';
 import { databaseWithTables } from './postgres.ts';
 import { postgresMissing } from './postgres-files.ts';
@@ -12,13 +11,5 @@ import { sqliteDatabase } from './sqlite.ts';
  */
 export function onEachEngine(tests: (create: () => Promise<TestDatabase>) => void): void {
   describe('on SQLite', () => tests(sqliteDatabase));
-  describe('on PostgreSQL', { skip: postgresMissing() ?? false }, () =>
-    tests(async () => {
-      const database = await databaseWithTables();
-      return {
-        open: (clock = Date.now) => openStore({ dataDir: '', databaseUrl: database.url, clock }),
-        drop: () => database.drop(),
-      };
-    }),
-  );
+  describe('on PostgreSQL', { skip: postgresMissing() ?? false }, () => tests(databaseWithTables));
 }

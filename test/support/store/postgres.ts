@@ -4,6 +4,7 @@ import { after } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { openStore } from '../../../src/store/open.ts';
+import type { TestDatabase } from './fixtures.ts';
 import { makePostgresFiles } from './postgres-files.ts';
 
 const START_MS = 60_000;
@@ -54,11 +55,14 @@ export function postgresDatabase(order: TextOrder = 'bytes'): Promise<PostgresDa
 }
 
 /** Makes a database that has its tables: a copy of the first one, with an epoch of its own. It takes a seventh of the time of an empty one and its migrations. */
-export async function databaseWithTables(): Promise<PostgresDatabase> {
+export async function databaseWithTables(): Promise<TestDatabase> {
   withTables ??= migrated();
   const database = await create(`template ${await withTables} strategy file_copy`);
   await database.query("update service_facts set value = gen_random_uuid() where name = 'epoch'");
-  return database;
+  return {
+    open: (clock = Date.now) => openStore({ dataDir: '', databaseUrl: database.url, clock }),
+    drop: () => database.drop(),
+  };
 }
 
 /** @returns the name of a database that has its tables, and to which nobody is connected */

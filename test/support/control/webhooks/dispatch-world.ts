@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Tier } from '../../../../src/base/limits.ts';
 import { insertUser } from '../../../../src/store/accounts.ts';
-import { openStore } from '../../../../src/store/open.ts';
 import type { Store, Tx } from '../../../../src/store/store.ts';
 import type { WebhookDeliveriesTable } from '../../../../src/store/webhooks/deliveries.ts';
 import { NEVER_SERVED, type WebhookRow } from '../../../../src/store/webhooks/webhooks.ts';
@@ -20,17 +19,7 @@ export const ENGINES: readonly {
   readonly skip: string | false;
 }[] = [
   { name: 'SQLite', create: sqliteDatabase, skip: false },
-  {
-    name: 'PostgreSQL',
-    create: async () => {
-      const database = await databaseWithTables();
-      return {
-        open: (clock = Date.now) => openStore({ dataDir: '', databaseUrl: database.url, clock }),
-        drop: () => database.drop(),
-      };
-    },
-    skip: postgresMissing() ?? false,
-  },
+  { name: 'PostgreSQL', create: databaseWithTables, skip: postgresMissing() ?? false },
 ];
 
 /** Secrets stored in the clear. */
