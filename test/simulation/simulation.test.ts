@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { plantedEnvironment } from '../../scripts/plant.ts';
 import { PLANTED_FAULTS, PLANTED_SEEDS } from './planted-faults.ts';
 import { NEW_BELOW, runSeeds, shortestOf } from './runner.ts';
@@ -14,6 +16,8 @@ const NEW_SEEDS = 10;
 /** Continuous integration plants all (`test/ci/planted.ts`). */
 const PLANTED = ['usage-added-twice', 'append-without-sequence'];
 
+const RUN = fileURLToPath(new URL('run.ts', import.meta.url));
+
 describe('the feed in a simulation', () => {
   it(`keeps every invariant for ${SEEDS + NEW_SEEDS} seeds`, async () => {
     const first = randomInt(NEW_BELOW);
@@ -25,13 +29,19 @@ describe('the feed in a simulation', () => {
     throw new Error(`seed ${failed.seed}; it fails again by: ${command}`, { cause: failed.error });
   });
 
-  it('gives the same run for the same seed', async () => {
-    const [one, other]: [string[], string[]] = [[], []];
-    // One plain and one whole.
-    for (const seed of [4, 100]) await simulateSeeds(seed, seed, { trace: (text) => one.push(text) });
-    for (const seed of [4, 100]) await simulateSeeds(seed, seed, { trace: (text) => other.push(text) });
-    assert.ok(one.length > 20);
-    assert.deepEqual(one, other);
+  it('gives the same run for the same seed, which a failure is shown by, whatever ran before it', async () => {
+    // One plain, one whole, and one that the first look at a new file had changed.
+    for (const seed of [4, 100, 13]) {
+      const one: string[] = [];
+      await simulateSeeds(seed, seed, { trace: (text) => one.push(text) });
+      const { stdout } = spawnSync(process.execPath, [RUN, '--seed', String(seed), '--trace'], {
+        encoding: 'utf8',
+      });
+      const other = stdout.split('\n');
+      assert.equal(other.at(-2), `seed ${seed}: passed`);
+      assert.ok(one.length > 10);
+      assert.deepEqual(other.slice(0, -2), one);
+    }
   });
 
   for (const name of PLANTED) {

@@ -307,9 +307,11 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
       disturbedAt = now();
     },
     restored(backupAt) {
-      model.restored(now(), model.numberAt(backupAt));
+      // The last event before it: what the next one tells of may have been written after it.
+      const last = Math.max(0, model.numberAt(backupAt) - 1);
+      model.restored(now(), last);
       webhooks.restored();
-      access.restored(model.numberAt(backupAt));
+      access.restored(last);
       team?.restored();
       keeper?.restored();
       preconditions.restored();

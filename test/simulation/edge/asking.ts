@@ -85,6 +85,8 @@ export function createAsking(options: AskingOptions): Asking {
   /** What is asked around the commit that is under way. */
   let around: Repeated | null = null;
   let held: Instant | null = null;
+  /** The worker was asked since the commit: what it is asked next does not begin before it. */
+  let hasSeen = false;
   let answers = 0;
   const remembered: Repeated[] = [];
   const ending = new WeakSet<Repeated>();
@@ -216,6 +218,7 @@ export function createAsking(options: AskingOptions): Asking {
     writing(process, changes, ms) {
       around = null;
       held = null;
+      hasSeen = false;
       if (changes.length === 0 || !random.chance(0.5) || process.claim() === null) return;
       const asked = questionAbout(random.pick(changes), names, random);
       if (asked === null) return;
@@ -234,7 +237,9 @@ export function createAsking(options: AskingOptions): Asking {
     committed(process) {
       const question = around;
       // Others may have been answered from the commit: no cache may give what was true before it.
-      if (question !== null && held !== null && random.chance(0.3)) guarded(() => ask(process, question));
+      if (question === null || held === null || !random.chance(0.3)) return;
+      guarded(() => ask(process, question));
+      hasSeen = true;
     },
     announced(process) {
       const question = around;
@@ -243,8 +248,11 @@ export function createAsking(options: AskingOptions): Asking {
       around = null;
       held = null;
       if (from !== null && random.chance(0.5)) {
-        counters.count('question over a commit');
-        guarded(() => process.shared.inPast(random.between(1, READS), () => ask(process, question, from)));
+        const reads = random.between(1, READS);
+        if (!hasSeen) {
+          counters.count('question over a commit');
+          guarded(() => process.shared.inPast(reads, () => ask(process, question, from)));
+        }
       }
       for (let left = random.between(1, 3); left > 0; left--) {
         later(process, random.between(1, AFTER_MS), question);
