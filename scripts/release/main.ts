@@ -14,7 +14,7 @@ import { parseArgs } from 'node:util';
 import { packTarGz, run, sha256Of } from './archive.ts';
 import { debianPackage } from './debian.ts';
 import { baseSystems, imageLayout } from './image.ts';
-import { ARCHITECTURES, npmPackage, programFolder } from './program.ts';
+import { ARCHITECTURES, linkPackages, npmPackage, programFolder } from './program.ts';
 import { materials } from './sbom.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -106,7 +106,7 @@ async function exportCommit(commit: string): Promise<string> {
     ([path, { integrity }]) => locked![path]?.integrity !== integrity,
   );
   if (others.length > 0) throw new Error(`not as in package-lock.json, run npm ci: ${others[0]![0]}`);
-  await run('cp', ['-al', join(ROOT, 'node_modules'), source]);
+  await linkPackages(ROOT, source);
   return source;
 }
 

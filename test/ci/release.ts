@@ -20,6 +20,7 @@ import {
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { linkPackages } from '../../scripts/release/program.ts';
 import { earlierPackage, tryDebianPackage } from '../support/release/debian-package.ts';
 import { type Running, type Service, startService } from '../support/release/main-job.ts';
 import { tryNpmPackages } from '../support/release/npm-packages.ts';
@@ -77,7 +78,7 @@ async function main(): Promise<void> {
 async function buildTwice(): Promise<void> {
   const clone = join(work, 'clone');
   await run('git', ['-c', 'safe.directory=*', 'clone', '--quiet', ROOT, clone]);
-  await run('cp', ['-al', join(ROOT, 'node_modules'), clone]);
+  await linkPackages(ROOT, clone);
   const key = join(work, 'key');
   await run('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', 'uqrp-release', '-f', key]);
   const command = ['run', '--silent', 'release', '--', '--out'];
