@@ -1,4 +1,5 @@
 /** The tables of the transparency log of datasets: entries with their hashes, roots of full tiles, signed checkpoints. */
+import { TILE_LEVELS, TILE_WIDTH } from '../protocol/transparency/tiles.ts';
 import type { VersionRow } from './datasets.ts';
 import { insertText, listStatement, rowInsert, statement } from './engine/statement.ts';
 import type { Db, Tx } from './store.ts';
@@ -232,14 +233,14 @@ const CUT_ENTRIES = statement<{ size: number }>('delete from log_entries where i
 const CUT_TILES = statement<{ level: number; n: number }>(
   'delete from log_tiles where level = :level and n >= :n',
 );
-/** A log of 2^53 entries has no more. */
-const TILE_LEVELS = 7;
+/** Levels of tiles of a log of 2^53 entries. */
+const LEVELS_MAX = Math.ceil(53 / TILE_LEVELS);
 
 /** Removes entries that were never signed, from this number on, with the roots of tiles above them. */
 export async function cutLogEntries(tx: Tx, size: number): Promise<void> {
   await CUT_ENTRIES.run(tx, { size });
-  for (let level = 0; level < TILE_LEVELS; level++) {
-    await CUT_TILES.run(tx, { level, n: Math.floor(size / 256 ** (level + 1)) });
+  for (let level = 0; level < LEVELS_MAX; level++) {
+    await CUT_TILES.run(tx, { level, n: Math.floor(size / TILE_WIDTH ** (level + 1)) });
   }
 }
 

@@ -259,6 +259,14 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     to: 'if (mayBeBehind(answers)) {',
     finds: /the head of the log is not trusted/,
   },
+  'one-level-of-tiles': {
+    why: 'a transparency log of 65,536 entries cannot be published or read any more',
+    file: 'src/protocol/transparency/tree.ts',
+    from: 'if (level === 0 || level % TILE_LEVELS !== 0) continue;',
+    to: 'if (level !== TILE_LEVELS) continue;',
+    finds: /^the log is not at rest/,
+    small: true,
+  },
   'undo-over-later-writes': {
     why: 'an undo takes back what somebody has written since',
     file: 'src/control/history/undo.ts',

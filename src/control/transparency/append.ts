@@ -4,6 +4,7 @@ import { LIMITS } from '../../base/limits.ts';
 import { keyTxt } from '../../protocol/datasets/attestation.ts';
 import { manifestTxt, type SignedManifest } from '../../protocol/datasets/manifest.ts';
 import { readTransparencyEntry, retirementTxt } from '../../protocol/transparency/entries.ts';
+import { TILE_LEVELS, TILE_WIDTH } from '../../protocol/transparency/tiles.ts';
 import { completedTiles, leafHash } from '../../protocol/transparency/tree.ts';
 import { type KeyRow, listVersions, type VersionRow } from '../../store/datasets.ts';
 import type { NewChange } from '../../store/log/change-log.ts';
@@ -24,7 +25,6 @@ import {
 import { DatasetFault } from '../datasets/items.ts';
 import { proofChange } from './publish.ts';
 
-const TILE = 256;
 export type EntryDraft = Omit<NewEntry, 'hash'>;
 
 export function entryName({ slug, version }: Pick<VersionRow, 'slug' | 'version'>): string {
@@ -129,23 +129,24 @@ export async function insertAt(tx: Tx, size: number, entries: readonly LogEntry[
   if (entries.length === 0) return;
   await insertLogEntries(tx, entries);
   const end = size + entries.length;
-  for (let full = (Math.floor(size / TILE) + 1) * TILE; full <= end; full += TILE) await completeAt(tx, full);
+  const first = (Math.floor(size / TILE_WIDTH) + 1) * TILE_WIDTH;
+  for (let full = first; full <= end; full += TILE_WIDTH) await completeAt(tx, full);
   await moveLogHead(tx, end);
 }
 
-/** @param size a multiple of 256 */
+/** @param size a multiple of the width of a tile */
 async function completeAt(tx: Tx, size: number): Promise<void> {
   const stored: (readonly Uint8Array[])[] = [];
-  for (let level = 0, count = size; count % TILE === 0; level++, count /= TILE)
-    stored.push(await readTileHashes(tx, level, count - TILE, count));
+  for (let level = 0, count = size; count % TILE_WIDTH === 0; level++, count /= TILE_WIDTH)
+    stored.push(await readTileHashes(tx, level, count - TILE_WIDTH, count));
   const tiles = completedTiles(size, ({ level, index }) => {
-    const hash = stored[level / 8]?.[index % TILE];
+    const hash = stored[level / TILE_LEVELS]?.[index % TILE_WIDTH];
     if (hash === undefined) throw new Error('the transparency log lacks an entry');
     return hash;
   });
   await insertTileRoots(
     tx,
-    tiles.map(({ level, index, hash }) => ({ level: level / 8 - 1, n: index, hash })),
+    tiles.map(({ level, index, hash }) => ({ level: level / TILE_LEVELS - 1, n: index, hash })),
   );
 }
 

@@ -51,6 +51,14 @@ describe('the monitor of the simulation', () => {
     await assert.rejects(monitor.source.read('tile/entries/000.p/5', 1_000), /is not there/);
   });
 
+  it('finds a tile with other hashes than those of its entries', async () => {
+    const { log, monitor } = await watching(BEFORE);
+    log.append('four');
+    const other = new SmallLog(['one', '2', 'three', 'four']);
+    const lying: Get = (path) => rest(path.startsWith('/log/tile/0/') ? other : log)(path);
+    await assert.rejects(monitor.round(lying), /tile\/0\/000\.p\/4 has not the hashes of its entries/);
+  });
+
   it('finds an entry that was changed', async () => {
     const { monitor } = await watching(BEFORE);
     await assert.rejects(

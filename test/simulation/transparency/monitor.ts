@@ -4,14 +4,7 @@ import type { LogSource } from '../../../src/control/transparency/recover.ts';
 import type { TrustPolicy } from '../../../src/protocol/transparency/policy.ts';
 import { parseLogProof } from '../../../src/protocol/transparency/proof.ts';
 import { checkLogProof, checkNote } from '../../../src/protocol/transparency/signatures.ts';
-import {
-  decodeEntries,
-  encodeEntries,
-  parseTilePath,
-  TILE_WIDTH,
-  type Tile,
-  tilePath,
-} from '../../../src/protocol/transparency/tiles.ts';
+import { decodeEntries, type Tile, tilePath, tileWidth } from '../../../src/protocol/transparency/tiles.ts';
 import { sameOctets } from '../../../src/protocol/transparency/tree.ts';
 import { SmallLog } from '../../support/protocol/transparency/small-log.ts';
 import type { RestAnswer } from '../common.ts';
@@ -82,14 +75,24 @@ export function createMonitor(policy: TrustPolicy): LogMonitor {
       const note = String(found.body);
       const size = shown(note);
       if (size <= log.leaves.length) return;
-      if (size >= TILE_WIDTH) throw new Error('a simulated log has too many entries for this monitor');
-      const tile: Tile = { level: 'entries', n: 0, width: size };
-      const bundle = await get(`/log/${tilePath(tile)}`);
-      // A backup may have been put back meanwhile.
-      if (bundle?.status !== 200) return;
-      const leaves = decodeEntries(bundle.body as Uint8Array, size);
-      if (leaves === null) throw new InvariantError('a bundle of entries cannot be read');
+      const leaves: Uint8Array[] = [];
+      for (const tile of tilesOfLevel('entries', size)) {
+        const bundle = await get(`/log/${tilePath(tile)}`);
+        // A backup may have been put back meanwhile.
+        if (bundle?.status !== 200) return;
+        const some = decodeEntries(bundle.body as Uint8Array, tile.width);
+        if (some === null) throw new InvariantError('a bundle of entries cannot be read');
+        leaves.push(...some);
+      }
       if (size > log.leaves.length) take(note, leaves);
+      for (let level = 0; tileWidth(level, 0, size) > 0; level++) {
+        for (const path of tilesOfLevel(level, size).map(tilePath)) {
+          const hashes = await get(`/log/${path}`);
+          if (hashes?.status !== 200) return;
+          if (!sameOctets(hashes.body as Uint8Array, log.tile(path)!))
+            throw new InvariantError(`${path} has not the hashes of its entries`);
+        }
+      }
     },
     shown,
     proved(proof, leaves) {
@@ -103,11 +106,18 @@ export function createMonitor(policy: TrustPolicy): LogMonitor {
     source: {
       async read(path) {
         if (path === 'checkpoint' && newest !== '') return Buffer.from(newest);
-        const tile = parseTilePath(path);
-        if (tile?.level !== 'entries' || tile.n > 0 || tile.width > log.leaves.length)
-          throw new InputError(`${path} is not there`);
-        return encodeEntries(log.leaves.slice(0, tile.width));
+        const octets = log.tile(path);
+        if (octets === null) throw new InputError(`${path} is not there`);
+        return octets;
       },
     },
   };
+}
+
+/** Those that a log of so many entries has. */
+function tilesOfLevel(level: Tile['level'], size: number): readonly Tile[] {
+  const tiles: Tile[] = [];
+  for (let n = 0; tileWidth(level, n, size) > 0; n++)
+    tiles.push({ level, n, width: tileWidth(level, n, size) });
+  return tiles;
 }
