@@ -259,6 +259,14 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     to: 'if (mayBeBehind(answers)) {',
     finds: /the head of the log is not trusted/,
   },
+  'snapshot-of-one-page': {
+    why: 'a node that rebuilds has the first 500 records of a service, and no others',
+    file: 'src/store/log/change-reader.ts',
+    from: 'if (items.length < PAGE) return;',
+    to: 'return;',
+    finds: /refuses an existing name/,
+    small: true,
+  },
   'one-level-of-tiles': {
     why: 'a transparency log of 65,536 entries cannot be published or read any more',
     file: 'src/protocol/transparency/tree.ts',
