@@ -131,7 +131,9 @@ export function createLine(
     compare(found) {
       const seq = found?.seq ?? 0;
       const hash = found?.batch?.hash ?? NO_HASH;
-      const isSame = found?.isRemoved === true || Buffer.compare(hash, storedHash) === 0;
+      // Two messages that cannot be read have equal hashes: only the number tells that it is one.
+      const isSame =
+        seq === storedSeq && (found?.isRemoved === true || Buffer.compare(hash, storedHash) === 0);
       if (!isWhole || seq < storedSeq) {
         const isOurs = seq < storedSeq || isSame || storedSeq === 0;
         if (isOurs) rewind(found);

@@ -258,6 +258,27 @@ describe('the publisher', () => {
   );
 
   scenario(
+    'an end that cannot be read is not the one from before, which could not be read either',
+    async (world) => {
+      const stranger = world.broker.connect('stranger');
+      void stranger.append(Buffer.from('no batch'), 0);
+      await world.timers.advance(100);
+      world.publish('a');
+      await world.timers.advance(100);
+      world.broker.streamFails = true;
+      for (let i = 0; i < 300; i++) {
+        world.origin.write(NAMESPACE);
+        await world.timers.advance(25);
+      }
+      world.broker.streamFails = false;
+      void stranger.append(Buffer.from('another'), 1);
+      await world.timers.advance(10_000);
+      assert.ok(world.events.includes('conflict'));
+      assert.ok(!world.events.includes('rewound'), 'what others have appended since would be sent again');
+    },
+  );
+
+  scenario(
     'begins live while the stream cannot be read, and closes the stream when it can',
     async (world) => {
       world.publish('a');
