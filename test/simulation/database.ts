@@ -22,6 +22,8 @@ export interface DatabaseFaults {
   /** The connection is lost before COMMIT, or after it and before its answer. */
   readonly lostBefore: number;
   readonly lostAfter: number;
+  /** The connection of a statement outside of a unit is lost. */
+  readonly lostRead: number;
 }
 
 export const QUIET_DATABASE: DatabaseFaults = {
@@ -30,6 +32,7 @@ export const QUIET_DATABASE: DatabaseFaults = {
   again: 0,
   lostBefore: 0,
   lostAfter: 0,
+  lostRead: 0,
 };
 
 export interface Database {
@@ -239,6 +242,7 @@ function faulty(
 
   async function called<T>(run: () => Promise<T>): Promise<T> {
     await step();
+    if (happens(database.faults.lostRead)) throw lost();
     return run();
   }
 

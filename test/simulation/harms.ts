@@ -327,7 +327,7 @@ export const HARMS: readonly Harm[] = [
     name: 'database: loses connections',
     weight: 3,
     begin({ database }) {
-      database.faults = { ...QUIET_DATABASE, lostBefore: 0.1, lostAfter: 0.1 };
+      database.faults = { ...QUIET_DATABASE, lostBefore: 0.1, lostAfter: 0.1, lostRead: 0.05 };
       return () => {
         database.faults = QUIET_DATABASE;
       };

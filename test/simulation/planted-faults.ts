@@ -259,6 +259,13 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     to: 'if (mayBeBehind(answers)) {',
     finds: /the head of the log is not trusted/,
   },
+  'revoked-token-known': {
+    why: 'a query token that was revoked reads flags over HTTP for as long as the process lives',
+    file: 'src/control/flags/store-source.ts',
+    from: '        entry.revocations++;\n        forgetTokens(entry);',
+    to: '',
+    finds: /^ModelError: the flags: /,
+  },
   'snapshot-of-one-page': {
     why: 'a node that rebuilds has the first 500 records of a service, and no others',
     file: 'src/store/log/change-reader.ts',

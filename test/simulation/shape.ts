@@ -27,6 +27,8 @@ export interface Shape {
   readonly hasInnerEdge: boolean;
   /** There is a customer whose namespace keeps history. */
   readonly keepsHistory: boolean;
+  /** Programs ask control for feature flags. */
+  readonly hasFlags: boolean;
   /** Customers delete their accounts. */
   readonly mayLeave: boolean;
   /** Messages of the feed have keys and signatures. */
@@ -50,6 +52,8 @@ const TEAM = { every: 29, at: 5 } as const;
 const LEAVING = { every: 11, at: 6 } as const;
 const KEEPING = { every: 17, at: 8 } as const;
 const INNER = { every: 19, at: 1 } as const;
+/** What is in the memory of a process has to meet what fails: more steps. */
+const FLAGS = { every: 23, at: 7, steps: 12 } as const;
 const SIGNED = 2;
 const WHOLE = 25;
 
@@ -74,9 +78,11 @@ export function shapeOf(seed: number): Shape {
   // A log that lost what witnesses have seen: late enough that they have.
   const restoredAfter =
     isLogged && random.chance(LOGGED.restored) ? Math.floor((2 * (size.steps + LOGGED.steps)) / 3) : null;
+  const hasFlags = seed % FLAGS.every === FLAGS.at;
+  const more = (isLogged ? LOGGED.steps : 0) + (hasFlags ? FLAGS.steps : 0);
   return {
     ...size,
-    steps: size.steps + (isLogged && !rollsKeys ? LOGGED.steps : 0),
+    steps: size.steps + (rollsKeys ? 0 : more),
     isSigned: seed % SIGNED === 0,
     rollsKeys,
     hasDatasets: seed % PUBLISHING.every === PUBLISHING.at,
@@ -88,6 +94,7 @@ export function shapeOf(seed: number): Shape {
     // Its answers would need the keys of the zone, which nodes show.
     hasInnerEdge: seed % INNER.every === INNER.at && seed % SIGNED !== 0,
     keepsHistory: seed % KEEPING.every === KEEPING.at,
+    hasFlags,
     mayLeave: seed % LEAVING.every === LEAVING.at,
     isWhole: seed % WHOLE === 0,
     // A seed that rolls keys takes too long to be made short.

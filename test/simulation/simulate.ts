@@ -78,6 +78,7 @@ async function storm(
     world.log?.enter(step);
     judged.team?.enter(step);
     judged.keeper?.enter(step);
+    judged.evaluations?.enter(step);
     if (only?.includes(step) === false) {
       await scheduler.advance(ms);
       continue;
@@ -88,6 +89,7 @@ async function storm(
     world.log?.perhaps();
     judged.team?.perhaps();
     judged.keeper?.perhaps();
+    judged.evaluations?.perhaps();
     for (const node of nodes) {
       if (isTroubled(node.machine.disk)) usage.diskWasFull(node.name);
       node.isAsked();

@@ -119,6 +119,7 @@ export async function createWorld({
     team: 13,
     keeper: 14,
     log: 15,
+    flags: 16,
     machines: 100,
   };
   const randomOf = (stream: number): Random => createRandom(seed, stream);
@@ -231,6 +232,8 @@ export async function createWorld({
     log: () => log,
     teamRandom: shape.hasTeam ? randomOf(streams.team) : null,
     keeperRandom: shape.keepsHistory ? randomOf(streams.keeper) : null,
+    flagsRandom: shape.hasFlags ? randomOf(streams.flags) : null,
+    evaluated: (id) => usage.answered('control', id, false),
     invitations,
     wrong,
   });

@@ -28,6 +28,7 @@ import type { RegistryLog } from '../transparency/registry-log.ts';
 import { createClients, type Operator, type Rest } from './clients.ts';
 import { KEYS, NAMES } from './customer.ts';
 import { type Customers, createCustomers } from './customers.ts';
+import { createEvaluations, type Evaluations, FLAGGED } from './evaluations.ts';
 import { createKeeper, type Keeper } from './keeper.ts';
 import { createTeam, type Team } from './team.ts';
 
@@ -63,6 +64,8 @@ export interface JudgedCustomers
   readonly team: Team | null;
   /** Null: nobody keeps history. */
   readonly keeper: Keeper | null;
+  /** Null: nobody asks for flags over HTTP. */
+  readonly evaluations: Evaluations | null;
 }
 
 interface JudgedOptions {
@@ -90,6 +93,10 @@ interface JudgedOptions {
   readonly teamRandom: Random | null;
   /** Of the customer who keeps history; null: there is none. */
   readonly keeperRandom: Random | null;
+  /** Of those who ask for flags; null: nobody does. */
+  readonly flagsRandom: Random | null;
+  /** An evaluation may count as a private read. */
+  readonly evaluated: (namespaceId: string) => void;
   /** Tokens of invitations, by mail address. */
   readonly invitations: ReadonlyMap<string, string>;
   readonly wrong: (error: unknown) => void;
@@ -234,9 +241,24 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
           count: (what) => counters.count(what),
         });
 
+  const evaluations =
+    options.flagsRandom === null
+      ? null
+      : createEvaluations({
+          random: options.flagsRandom,
+          scheduler,
+          controls,
+          rest,
+          operator,
+          metered: options.evaluated,
+          wrong,
+          count: (what) => counters.count(what),
+        });
+
   return {
     team,
     keeper,
+    evaluations,
     begin: customers.begin,
     act: customers.act,
     readAll: customers.readAll,
@@ -275,6 +297,8 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
         else options.datasets.answered({ node, epoch, sentAt, answeredAt, asked: dataset, rcode, text });
         return;
       }
+      // The model is not told of what is done there.
+      if (asked.namespace === FLAGGED) return;
       const claimed = isStale || currentAt === null ? null : sentAt - (clock - currentAt) - CLAIM_MS;
       dns.answered({
         node,

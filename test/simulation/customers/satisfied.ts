@@ -54,11 +54,11 @@ export async function satisfied({
     await look();
   }
 
-  const { team, keeper } = customers;
+  const { team, keeper, evaluations } = customers;
   await until(
     () =>
       customers.underWay() === 0 &&
-      [publishing?.isRunning(), team?.isActing(), keeper?.isActing()].every(
+      [publishing?.isRunning(), team?.isActing(), keeper?.isActing(), evaluations?.isActing()].every(
         (isUnderWay) => isUnderWay !== true,
       ),
   );
@@ -77,6 +77,8 @@ export async function satisfied({
   await until(() => team?.isActing() !== true);
   keeper?.finish();
   await until(() => keeper?.isActing() !== true);
+  evaluations?.finish();
+  await until(() => evaluations?.isActing() !== true);
   await log?.settled(
     () => publishing?.recover(),
     () => truth.versions(),

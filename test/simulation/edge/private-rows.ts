@@ -6,6 +6,8 @@ import type { Names } from './names.ts';
 const MEMBERS = 'at,durationMs,namespaceId,operation,qtype,rcode,resource,status,transport,version';
 /** Of questions for which a valid token was shown, or none was needed. */
 const AUTHORISED: ReadonlySet<string> = new Set(['hit', 'miss', 'expired']);
+/** Of every record here. */
+const RESOURCES: ReadonlySet<string> = new Set(['doc', 'flags']);
 
 /** @param answered answers that the node has given so far */
 export function privateRows(
@@ -38,8 +40,8 @@ function faultOf(batch: QueryLogBatch, names: Names): string | null {
     if (Object.keys(row).toSorted().join() !== MEMBERS) return `members ${Object.keys(row).join()}`;
     if (row.resource !== null && !AUTHORISED.has(row.status))
       return `labels of a question that was ${row.status}`;
-    // The resource of every record here; what stands before it is a parameter.
-    if (row.resource !== null && row.resource !== 'doc') return `resource ${row.resource}`;
+    // What stands before it is a parameter.
+    if (row.resource !== null && !RESOURCES.has(row.resource)) return `resource ${row.resource}`;
   }
   return null;
 }

@@ -35,7 +35,7 @@ describe('the model of reads over REST', () => {
     told.read('/records?namespace=other', []);
     assert.throws(() => told.read('/records/r1', null, 404), /lacks k\.doc\.acme\.v1/);
     assert.throws(() => told.read('/records', []), /the listing lacks/);
-    assert.throws(() => told.read('/records', [shown('one'), shown('one')]), /a key twice/);
+    assert.throws(() => told.read('/records', [shown('one'), shown('one')]), /a record twice/);
     assert.throws(() => told.read('/records/r1', shown('one', { ttl_seconds: 9 })), /REST shows/);
     told.do('DELETE', '/records/r1', undefined, 204);
     told.read('/records', []);

@@ -88,10 +88,11 @@ export function createRestCheck(model: Model, { ahead }: RestCheckOptions): Rest
         return;
       }
       if (url.pathname === '/records' && status === 200) {
-        const records = body as readonly { readonly key: string }[];
+        const records = body as readonly { readonly key: string; readonly id: string }[];
         const keys = records.map(({ key }) => key);
-        if (new Set(keys).size < keys.length)
-          throw new ModelError(`a listing has a key twice: ${keys.join()}`);
+        // A key may be there twice: deleted, and made again, while the listing was read.
+        if (new Set(records.map((record) => record.id)).size < records.length)
+          throw new ModelError(`a listing has a record twice: ${keys.join()}`);
         for (const record of records) checkRecord(record, from, clock);
         // Pages end where their limit says.
         if (credential !== 'session' || url.searchParams.has('limit')) return;
