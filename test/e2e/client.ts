@@ -74,3 +74,17 @@ export async function eventually(check: () => Promise<boolean>, withinMs = PATIE
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
+
+/** For what has no end of its own, such as code that runs in a page. @throws Error that names what did not come */
+export async function inTime<T>(what: string, work: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => late.reject(new Error(`${what}: not within ${PATIENCE_MS} ms`)),
+    PATIENCE_MS,
+  );
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
-import { eventually } from '../../e2e/client.ts';
+import { eventually, inTime } from '../../e2e/client.ts';
 
 const ALL = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 /** The dark theme has other colours and nothing else (`light-dark()` in tokens.css): what depends on colours is looked at once more there. */
@@ -31,36 +31,39 @@ export async function assertAccessible(page: Page, name: string): Promise<void> 
   await page.getByRole('heading', { level: 1 }).first().waitFor();
   const found: string[] = [];
   const check = async (form: string, only = ALL): Promise<void> => {
-    for (const { id, help, nodes } of await violations(page, only)) {
+    for (const { id, help, nodes } of await inTime(`axe, ${name}, ${form}`, violations(page, only))) {
       for (const { html, failureSummary } of nodes)
         found.push(`${name}, ${form}: ${id}: ${help}\n  ${html}\n  ${failureSummary ?? ''}`);
     }
   };
-  await page.emulateMedia({ colorScheme: 'dark' });
+  const show = (scheme: 'dark' | 'light'): Promise<void> =>
+    inTime(`${name}, ${scheme}`, page.emulateMedia({ colorScheme: scheme }));
+  await show('dark');
   await check('dark', OF_COLOURS);
-  await page.emulateMedia({ colorScheme: 'light' });
+  await show('light');
   await check('light');
-  await page.setViewportSize(PHONE);
-  await laidOut(page, PHONE.width);
+  await laidOut(page, PHONE);
   await check('390 px');
   const isCutOff = await page.evaluate(
     'document.documentElement.scrollWidth > document.documentElement.clientWidth',
   );
   if (isCutOff) found.push(`${name}, 390 px: the page scrolls sideways`);
-  await page.setViewportSize(DESKTOP);
   // What only wide pages show cannot take the focus before the page has its width again.
-  await laidOut(page, DESKTOP.width);
+  await laidOut(page, DESKTOP);
   assert.deepEqual(found, []);
 }
 
 /**
- * Waits until the page has this width, and has drawn itself twice: rows get another height then, and move. What is being typed in is scrolled to
+ * Gives the page this size, and waits until it has drawn itself twice: rows get another height then, and move. What is being typed in is scrolled to
  * the middle, as a phone does: half of it may be under the edge of its table.
  */
-async function laidOut(page: Page, width: number): Promise<void> {
+async function laidOut(page: Page, size: typeof DESKTOP): Promise<void> {
+  const { width } = size;
+  await inTime(`a page of ${width} px`, page.setViewportSize(size));
   await eventually(async () => (await page.evaluate('innerWidth')) === width);
-  await page.evaluate(`(async () => {
+  const drawn = page.evaluate(`(async () => {
     for (let frames = 0; frames < 2; frames++) await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
     if (document.activeElement !== document.body) document.activeElement?.scrollIntoView({ block: 'center' });
   })()`);
+  await inTime(`two frames of a page of ${width} px`, drawn);
 }

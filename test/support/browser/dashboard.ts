@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { after, before, describe } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { BrowserContext, Locator, Page } from 'playwright-core';
+import { inTime } from '../../e2e/client.ts';
 import { browserMissing } from '../control/passkeys/browser.ts';
 import { startUqrp, type Uqrp } from '../server-process.ts';
 import { assertAccessible } from './axe.ts';
@@ -111,7 +112,8 @@ interface Codes {
  * more is asked for, and no scroll event has come. Shortcuts and the focus do not wait for it.
  */
 export async function effectsRan(page: Page): Promise<void> {
-  await page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done)))');
+  const drawn = page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done)))');
+  await inTime('a frame', drawn);
 }
 
 /** The row of a record. A mark may stand before its key: changes by others come with the feed, before or after a list is read again. */
@@ -135,10 +137,11 @@ function watchCodes({ child }: Uqrp): Codes {
     }
   });
   return {
-    next: (email) =>
-      new Promise((take) => {
-        waiting.push({ email, take });
-      }),
+    next(email) {
+      const { promise, resolve: take } = Promise.withResolvers<string>();
+      waiting.push({ email, take });
+      return inTime(`the code of ${email}`, promise);
+    },
   };
 }
 
