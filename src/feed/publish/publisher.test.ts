@@ -23,6 +23,23 @@ const longRecords = (count: number): ChangeBody[] =>
     upserted(`k${i}.doc.acme.v1`, '', { data: randomBytes(LIMITS.recordData).toString('base64') }),
   );
 
+/** A publisher that has sent one change. */
+async function publishOne(world: FeedWorld): Promise<void> {
+  world.publish('a');
+  await world.timers.advance(100);
+  world.origin.write(NAMESPACE);
+  await world.timers.advance(100);
+}
+
+/** While the stream fails: more waits for it than is kept. */
+async function writeMoreThanIsKept(world: FeedWorld): Promise<void> {
+  world.broker.streamFails = true;
+  for (let i = 0; i < 300; i++) {
+    world.origin.write(NAMESPACE);
+    await world.timers.advance(25);
+  }
+}
+
 const scenario = (title: string, run: (world: FeedWorld) => Promise<void>): void => {
   it(title, async () => {
     const world = createFeedWorld();
@@ -225,11 +242,7 @@ describe('the publisher', () => {
     await world.timers.advance(100);
     world.origin.write(NAMESPACE);
     await world.timers.advance(100);
-    world.broker.streamFails = true;
-    for (let i = 0; i < 300; i++) {
-      world.origin.write(NAMESPACE);
-      await world.timers.advance(25);
-    }
+    await writeMoreThanIsKept(world);
     assert.equal(publisher.status().unconfirmed, 300, 'also those that are no longer kept');
     world.broker.streamFails = false;
     await world.timers.advance(10_000);
@@ -241,15 +254,8 @@ describe('the publisher', () => {
   scenario(
     'the same when the stream has lost its messages by their age: it gets what it lacks',
     async (world) => {
-      world.publish('a');
-      await world.timers.advance(100);
-      world.origin.write(NAMESPACE);
-      await world.timers.advance(100);
-      world.broker.streamFails = true;
-      for (let i = 0; i < 300; i++) {
-        world.origin.write(NAMESPACE);
-        await world.timers.advance(25);
-      }
+      await publishOne(world);
+      await writeMoreThanIsKept(world);
       world.broker.purge(1);
       world.broker.streamFails = false;
       await world.timers.advance(10_000);
@@ -265,11 +271,7 @@ describe('the publisher', () => {
       await world.timers.advance(100);
       world.publish('a');
       await world.timers.advance(100);
-      world.broker.streamFails = true;
-      for (let i = 0; i < 300; i++) {
-        world.origin.write(NAMESPACE);
-        await world.timers.advance(25);
-      }
+      await writeMoreThanIsKept(world);
       world.broker.streamFails = false;
       void stranger.append(Buffer.from('another'), 1);
       await world.timers.advance(10_000);
@@ -281,10 +283,7 @@ describe('the publisher', () => {
   scenario(
     'begins live while the stream cannot be read, and closes the stream when it can',
     async (world) => {
-      world.publish('a');
-      await world.timers.advance(100);
-      world.origin.write(NAMESPACE);
-      await world.timers.advance(100);
+      await publishOne(world);
       world.lock.revoke();
       world.broker.streamFails = true;
       const live = liveBatches(world);
@@ -320,10 +319,7 @@ describe('the publisher', () => {
   }
 
   scenario('a stream that was lost begins again with what it lacks', async (world) => {
-    world.publish('a');
-    await world.timers.advance(100);
-    world.origin.write(NAMESPACE);
-    await world.timers.advance(100);
+    await publishOne(world);
     world.broker.loseStream();
     world.origin.write(NAMESPACE);
     await world.timers.advance(5_000);
@@ -334,10 +330,7 @@ describe('the publisher', () => {
   scenario(
     'a stream that is empty after its time goes on, for the same publisher and for the next',
     async (world) => {
-      world.publish('a');
-      await world.timers.advance(100);
-      world.origin.write(NAMESPACE);
-      await world.timers.advance(100);
+      await publishOne(world);
       world.broker.purge(1);
       world.broker.faults = { ...NO_FAULTS, ackLost: 1 };
       world.origin.write(NAMESPACE);
@@ -404,10 +397,7 @@ describe('the publisher', () => {
   });
 
   scenario('the log of another database begins a new line in the same stream', async (world) => {
-    world.publish('a');
-    await world.timers.advance(100);
-    world.origin.write(NAMESPACE);
-    await world.timers.advance(100);
+    await publishOne(world);
     world.origin.epoch = 'second';
     world.origin.write(NAMESPACE);
     await world.timers.advance(100);

@@ -179,16 +179,16 @@ export function createEvaluations(options: EvaluationsOptions): Evaluations {
       });
   }
 
-  /** @returns what a success says. @throws ModelError */
-  async function must(method: string, path: string, body?: object): Promise<RestAnswer['body']> {
-    const answer = await send(method, path, body);
-    if (answer === null) throw wrongly(`${method} ${path} fails with nothing that fails`);
+  /** @throws ModelError */
+  async function stored(path: string): Promise<RestAnswer['body']> {
+    const answer = await send('GET', path);
+    if (answer === null) throw wrongly(`GET ${path} fails with nothing that fails`);
     return answer.body;
   }
 
   /** By what is stored. */
   async function wantedOf(credential: Credential | null): Promise<Wanted> {
-    const found = (await must('GET', '/namespaces')) as readonly {
+    const found = (await stored('/namespaces')) as readonly {
       readonly name: string;
       readonly public_read?: true;
       readonly suspended?: true;
@@ -198,10 +198,10 @@ export function createEvaluations(options: EvaluationsOptions): Evaluations {
     if (credential === null) {
       if (own.public_read !== true || own.suspended === true) return refused;
     } else if (credential.kind === 'key') {
-      const keys = (await must('GET', '/api_keys')) as readonly { readonly id: string }[];
+      const keys = (await stored('/api_keys')) as readonly { readonly id: string }[];
       if (keys.every(({ id }) => id !== credential.id)) return refused;
     } else {
-      const tokens = (await must('GET', `/namespaces/${namespace}/query_tokens`)) as readonly {
+      const tokens = (await stored(`/namespaces/${namespace}/query_tokens`)) as readonly {
         readonly id: string;
         readonly revoked_at: string | null;
         readonly expires_at: string;
@@ -213,7 +213,7 @@ export function createEvaluations(options: EvaluationsOptions): Evaluations {
       if (!isLive) return refused;
     }
     if (own.suspended === true) return { status: 403, flags: '' };
-    const records = (await must('GET', `/records?namespace=${FLAGGED}`)) as readonly {
+    const records = (await stored(`/records?namespace=${FLAGGED}`)) as readonly {
       readonly key: string;
       readonly data: string;
     }[];
