@@ -86,6 +86,7 @@ try {
   // One election may end before an append has failed, and not each of four.
   if (told.size === 1) faults.push('the publisher told of no loss of a broker');
   await waitFor('the stream', async () => publisher.status().unconfirmed === 0, 60_000);
+  // Of the leader: a copy may lag behind what was confirmed.
   const last = await control.readLast();
   const end = last === null ? 0 : openBatch(last.data, verifier).to;
   if (end !== written) faults.push(`the stream ends with change ${end}, not ${written}`);

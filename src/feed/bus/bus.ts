@@ -59,7 +59,7 @@ export interface Bus {
   append(data: Uint8Array, expectedLast: number): Promise<number>;
   /** Messages of the stream from `seq` on, or from the first that is left, ascending, at most `limit`; fewer where they are long. */
   readFrom(seq: number, limit: number): Promise<readonly StreamMessage[]>;
-  /** Null for an empty stream. */
+  /** Null for an empty stream. Control reads what was confirmed to it; a node may read a copy that lags behind. */
   readLast(): Promise<StreamMessage | null>;
   /** `seq` of the last message that was ever appended, 0 for none: also when it is no longer there. Nodes may not ask. */
   lastSeq(): Promise<number>;

@@ -36,11 +36,13 @@ export interface Line {
   readonly after: number;
   /** Changes when the line is rewound: what was read from the log before must not be added. */
   readonly version: number;
-  /** Batches that the stream has not confirmed. */
+  /** Batches that the stream has not confirmed: at least one until the log is read again to its end. */
   readonly waiting: number;
   /** False while the stream lacks batches that are no longer kept. */
   readonly isWhole: boolean;
   add(rows: PackedRows, at: number): Uint8Array;
+  /** The log has nothing more at present: what the stream lacks was added. */
+  reachedEnd(): void;
   /** The next message to append, and the last `seq` of the stream that it expects. */
   next(): { readonly message: Uint8Array; readonly expectedLast: number } | null;
   /** The stream has this message now, as the next one. */
@@ -71,7 +73,7 @@ export function createLine(
   let storedTo = after;
   /** What an append was begun with: it may no longer wait when the stream confirms it. */
   let offered: Waiting | null = null;
-  /** Sent since the stream could not be written, and no longer kept. */
+  /** Sent since the stream could not be written, and no longer kept; as long as they are not read again. */
   let dropped = 0;
 
   function rewind(to: StreamEnd | null): void {
@@ -81,8 +83,8 @@ export function createLine(
     storedSeq = to?.seq ?? 0;
     storedHash = to?.batch?.hash ?? NO_HASH;
     tip = storedHash;
+    dropped = Math.max(1, waiting.length + dropped);
     waiting = [];
-    dropped = 0;
     isWhole = true;
     version++;
   }
@@ -116,6 +118,9 @@ export function createLine(
       if (isWhole) waiting.push({ message, hash: tip, to: rows.to });
       else dropped++;
       return message;
+    },
+    reachedEnd() {
+      if (isWhole) dropped = 0;
     },
     next() {
       offered = waiting[0] ?? null;

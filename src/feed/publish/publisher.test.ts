@@ -1,21 +1,14 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { describe, it } from 'node:test';
+import { describe } from 'node:test';
 import { verifier } from '../../../test/support/feed/batch/messages.ts';
-import {
-  createFeedWorld,
-  type FeedWorld,
-  liveBatches,
-  START,
-} from '../../../test/support/feed/bus/feed-world.ts';
-import { NO_FAULTS } from '../../../test/support/feed/bus/memory-bus.ts';
-import { namespaceUpserted, upserted } from '../../../test/support/view/view-changes.ts';
+import { feedScenario, NAMESPACE, publishOne } from '../../../test/support/feed/bus/feed-scenario.ts';
+import { liveBatches, START } from '../../../test/support/feed/bus/feed-world.ts';
+import { upserted } from '../../../test/support/view/view-changes.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { ChangeBody } from '../../protocol/change.ts';
 import { SUBJECTS } from '../bus/bus.ts';
 import { NO_HASH, openBatch, openHeartbeat } from '../message/batch.ts';
-
-const NAMESPACE = namespaceUpserted('acme', true);
 
 /** As long as a record can be, and they do not compress. */
 const longRecords = (count: number): ChangeBody[] =>
@@ -23,36 +16,8 @@ const longRecords = (count: number): ChangeBody[] =>
     upserted(`k${i}.doc.acme.v1`, '', { data: randomBytes(LIMITS.recordData).toString('base64') }),
   );
 
-/** A publisher that has sent one change. */
-async function publishOne(world: FeedWorld): Promise<void> {
-  world.publish('a');
-  await world.timers.advance(100);
-  world.origin.write(NAMESPACE);
-  await world.timers.advance(100);
-}
-
-/** While the stream fails: more waits for it than is kept. */
-async function writeMoreThanIsKept(world: FeedWorld): Promise<void> {
-  world.broker.streamFails = true;
-  for (let i = 0; i < 300; i++) {
-    world.origin.write(NAMESPACE);
-    await world.timers.advance(25);
-  }
-}
-
-const scenario = (title: string, run: (world: FeedWorld) => Promise<void>): void => {
-  it(title, async () => {
-    const world = createFeedWorld();
-    try {
-      await run(world);
-    } finally {
-      await world.close();
-    }
-  });
-};
-
 describe('the publisher', () => {
-  scenario('sends each commit live and into the stream, the same bytes', async (world) => {
+  feedScenario('sends each commit live and into the stream, the same bytes', async (world) => {
     const live: Uint8Array[] = [];
     world.broker.connect('listener').subscribe(SUBJECTS.live, (message) => live.push(message));
     const publisher = world.publish('a');
@@ -69,7 +34,7 @@ describe('the publisher', () => {
     assert.deepEqual(publisher.status(), { seq: 3, unconfirmed: 0 });
   });
 
-  scenario('cuts what is written at once into batches of which many wait at a broker', async (world) => {
+  feedScenario('cuts what is written at once into batches of which many wait at a broker', async (world) => {
     world.publish('a');
     await world.timers.advance(100);
     world.origin.write(...longRecords(200));
@@ -79,7 +44,7 @@ describe('the publisher', () => {
     assert.ok(lengths.length > 1 && Math.max(...lengths) < 1.05 * LIMITS.feedStreamOctets, lengths.join());
   });
 
-  scenario(
+  feedScenario(
     'reads the bounds of a heartbeat before the changes that it sends with it (F12)',
     async (world) => {
       const order: string[] = [];
@@ -104,7 +69,7 @@ describe('the publisher', () => {
     },
   );
 
-  scenario(
+  feedScenario(
     'gives a heartbeat the time of its bounds: a batch that was sent since is newer',
     async (world) => {
       const heads: { head: number; at: number; last: number; sentAt: number }[] = [];
@@ -139,7 +104,7 @@ describe('the publisher', () => {
     },
   );
 
-  scenario('names no predecessor behind a part of the log that was pruned (F13)', async (world) => {
+  feedScenario('names no predecessor behind a part of the log that was pruned (F13)', async (world) => {
     const previous: string[] = [];
     world.broker.connect('listener').subscribe(SUBJECTS.live, (message) => {
       const { from, previous: hash } = openBatch(message, verifier);
@@ -158,7 +123,7 @@ describe('the publisher', () => {
     assert.deepEqual(previous, ['1 none', '2 tip', '5 none']);
   });
 
-  scenario('a lost wake-up costs no more than a poll', async (world) => {
+  feedScenario('a lost wake-up costs no more than a poll', async (world) => {
     world.publish('a');
     await world.timers.advance(100);
     world.origin.announcing = false;
@@ -167,7 +132,7 @@ describe('the publisher', () => {
     assert.deepEqual(world.streamLine(), { from: 1, to: 1 });
   });
 
-  scenario(
+  feedScenario(
     'heartbeats come twice a second, with the bounds of the log, after the batches that they tell of',
     async (world) => {
       const order: string[] = [];
@@ -191,7 +156,7 @@ describe('the publisher', () => {
     },
   );
 
-  scenario('while the log cannot be read there is no heartbeat', async (world) => {
+  feedScenario('while the log cannot be read there is no heartbeat', async (world) => {
     let heartbeats = 0;
     world.broker.connect('listener').subscribe(SUBJECTS.head, () => heartbeats++);
     world.publish('a');
@@ -207,24 +172,7 @@ describe('the publisher', () => {
     assert.ok(heartbeats > before);
   });
 
-  scenario('live goes on while the stream fails; afterwards the stream has everything', async (world) => {
-    const live = liveBatches(world);
-    const publisher = world.publish('a');
-    await world.timers.advance(100);
-    world.broker.streamFails = true;
-    for (let i = 0; i < 5; i++) {
-      world.origin.write(NAMESPACE);
-      await world.timers.advance(30);
-    }
-    assert.deepEqual(live, ['1-1', '2-2', '3-3', '4-4', '5-5']);
-    assert.deepEqual([publisher.status().unconfirmed, world.streamLine()], [5, null]);
-    world.broker.streamFails = false;
-    await world.timers.advance(5_000);
-    assert.deepEqual(world.streamLine(), { from: 1, to: 5 });
-    assert.equal(live.length, 5, 'nothing is sent twice');
-  });
-
-  scenario('a change after a pause goes at once, those soon after it together', async (world) => {
+  feedScenario('a change after a pause goes at once, those soon after it together', async (world) => {
     const live = liveBatches(world);
     world.publish('a');
     await world.timers.advance(100);
@@ -237,133 +185,25 @@ describe('the publisher', () => {
     assert.deepEqual(live, ['1-1', '2-10']);
   });
 
-  scenario('when more waits than is kept, the log is read again', async (world) => {
-    const publisher = world.publish('a');
-    await world.timers.advance(100);
-    world.origin.write(NAMESPACE);
-    await world.timers.advance(100);
-    await writeMoreThanIsKept(world);
-    assert.equal(publisher.status().unconfirmed, 300, 'also those that are no longer kept');
-    world.broker.streamFails = false;
-    await world.timers.advance(10_000);
-    assert.ok(world.events.includes('rewound'));
-    assert.deepEqual(world.streamLine(), { from: 1, to: 301 });
-    assert.equal(publisher.status().unconfirmed, 0);
-  });
-
-  scenario(
-    'the same when the stream has lost its messages by their age: it gets what it lacks',
+  feedScenario(
+    'of two, one publishes; when it stops the other goes on where the stream ends',
     async (world) => {
-      await publishOne(world);
-      await writeMoreThanIsKept(world);
-      world.broker.purge(1);
-      world.broker.streamFails = false;
-      await world.timers.advance(10_000);
-      assert.deepEqual(world.streamLine(), { from: 2, to: 301 });
-    },
-  );
-
-  scenario(
-    'an end that cannot be read is not the one from before, which could not be read either',
-    async (world) => {
-      const stranger = world.broker.connect('stranger');
-      void stranger.append(Buffer.from('no batch'), 0);
+      const first = world.publish('a');
+      const second = world.publish('b');
       await world.timers.advance(100);
-      world.publish('a');
-      await world.timers.advance(100);
-      await writeMoreThanIsKept(world);
-      world.broker.streamFails = false;
-      void stranger.append(Buffer.from('another'), 1);
-      await world.timers.advance(10_000);
-      assert.ok(world.events.includes('conflict'));
-      assert.ok(!world.events.includes('rewound'), 'what others have appended since would be sent again');
-    },
-  );
-
-  scenario(
-    'begins live while the stream cannot be read, and closes the stream when it can',
-    async (world) => {
-      await publishOne(world);
-      world.lock.revoke();
-      world.broker.streamFails = true;
-      const live = liveBatches(world);
-      world.origin.write(NAMESPACE);
-      await world.timers.advance(4_000);
       world.origin.write(NAMESPACE);
       await world.timers.advance(100);
-      assert.ok(live.includes('3-3'), live.join());
-      world.broker.streamFails = false;
-      await world.timers.advance(5_000);
-      assert.deepEqual(world.streamLine(), { from: 1, to: 3 });
+      assert.deepEqual([first.status().seq, second.status().seq], [1, null]);
+      const stopped = first.stop();
+      world.origin.write(NAMESPACE);
+      await world.timers.advance(2_000);
+      await stopped;
+      assert.deepEqual([first.status().seq, second.status().seq], [null, 2]);
+      assert.deepEqual(world.streamLine(), { from: 1, to: 2 });
     },
   );
 
-  for (const fault of ['appendLost', 'ackLost'] as const) {
-    scenario(
-      `with every third append failing (${fault}) the stream has no gap and no overlap`,
-      async (world) => {
-        world.broker.faults = { ...NO_FAULTS, [fault]: 0.33 };
-        world.publish('a');
-        // An empty stream begins at the head of the log.
-        await world.timers.advance(3_000);
-        for (let i = 0; i < 30; i++) {
-          world.origin.write(NAMESPACE);
-          await world.timers.advance(300);
-        }
-        world.broker.faults = NO_FAULTS;
-        await world.timers.advance(20_000);
-        assert.deepEqual(world.streamLine(), { from: 1, to: 30 });
-        assert.ok(!world.events.includes('conflict'));
-      },
-    );
-  }
-
-  scenario('a stream that was lost begins again with what it lacks', async (world) => {
-    await publishOne(world);
-    world.broker.loseStream();
-    world.origin.write(NAMESPACE);
-    await world.timers.advance(5_000);
-    assert.deepEqual(world.streamLine(), { from: 2, to: 2 });
-    assert.ok(world.events.includes('rewound'));
-  });
-
-  scenario(
-    'a stream that is empty after its time goes on, for the same publisher and for the next',
-    async (world) => {
-      await publishOne(world);
-      world.broker.purge(1);
-      world.broker.faults = { ...NO_FAULTS, ackLost: 1 };
-      world.origin.write(NAMESPACE);
-      await world.timers.advance(500);
-      world.broker.faults = NO_FAULTS;
-      await world.timers.advance(5_000);
-      assert.deepEqual(world.streamLine(), { from: 2, to: 2 });
-      world.broker.purge(2);
-      world.lock.revoke();
-      await world.timers.advance(3_000);
-      world.origin.write(NAMESPACE);
-      await world.timers.advance(3_000);
-      assert.deepEqual(world.streamLine(), { from: 3, to: 3 });
-      assert.ok(!world.events.includes('conflict'), world.events.join());
-    },
-  );
-
-  scenario('of two, one publishes; when it stops the other goes on where the stream ends', async (world) => {
-    const first = world.publish('a');
-    const second = world.publish('b');
-    await world.timers.advance(100);
-    world.origin.write(NAMESPACE);
-    await world.timers.advance(100);
-    assert.deepEqual([first.status().seq, second.status().seq], [1, null]);
-    const stopped = first.stop();
-    world.origin.write(NAMESPACE);
-    await world.timers.advance(2_000);
-    await stopped;
-    assert.deepEqual([first.status().seq, second.status().seq], [null, 2]);
-    assert.deepEqual(world.streamLine(), { from: 1, to: 2 });
-  });
-
-  scenario(
+  feedScenario(
     'a leader that does not know that it lost the lock meets a conflict and steps back',
     async (world) => {
       world.publish('a');
@@ -382,7 +222,7 @@ describe('the publisher', () => {
     },
   );
 
-  scenario('a log behind the stream is not published: it is an older database', async (world) => {
+  feedScenario('a log behind the stream is not published: it is an older database', async (world) => {
     const live = liveBatches(world);
     world.publish('a');
     await world.timers.advance(100);
@@ -396,7 +236,7 @@ describe('the publisher', () => {
     assert.deepEqual(live, ['1-3']);
   });
 
-  scenario('the log of another database begins a new line in the same stream', async (world) => {
+  feedScenario('the log of another database begins a new line in the same stream', async (world) => {
     await publishOne(world);
     world.origin.epoch = 'second';
     world.origin.write(NAMESPACE);

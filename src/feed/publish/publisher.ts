@@ -197,8 +197,9 @@ async function tail(work: Work): Promise<void> {
           bus.publish(SUBJECTS.live, line.add(rows, clock()));
         work.appendWaker.wake();
       }
+      if (changes.length < LIMITS.feedBatchChanges) return line.reachedEnd();
       // A long log does not hold up the heartbeat.
-      if (changes.length < LIMITS.feedBatchChanges || isDue()) return;
+      if (isDue()) return;
     }
   }
 

@@ -244,14 +244,14 @@ describe('the bus over NATS with TLS and nkeys', { skip: natsMissing() ?? false 
   const [control, node, stranger] = [nkeys.createUser(), nkeys.createUser(), nkeys.createUser()];
   const seedOf = (user: typeof control): string => Buffer.from(user.getSeed()).toString();
 
-  /** Control may do everything, the node may hear the live subject and receive answers of its own. */
+  /** Control may do everything but read a copy of the stream, the node may hear the live subject and receive answers of its own. */
   function config(dir: string): string {
     writeFileSync(join(dir, 'cert.pem'), pair.cert);
     writeFileSync(join(dir, 'key.pem'), pair.key);
     return `
       tls { cert_file: "${dir}/cert.pem", key_file: "${dir}/key.pem" }
       authorization { users: [
-        { nkey: ${control.getPublicKey()} }
+        { nkey: ${control.getPublicKey()}, permissions: { publish: { deny: "$JS.API.DIRECT.GET.UQRP_FEED.>" } } }
         { nkey: ${node.getPublicKey()}, permissions: {
           publish: ["${SUBJECTS.get}", "$JS.API.DIRECT.GET.UQRP_FEED", "$JS.API.DIRECT.GET.UQRP_FEED.>"]
           subscribe: ["${SUBJECTS.live}", "_INBOX.fra1.>"]
@@ -293,6 +293,16 @@ describe('the bus over NATS with TLS and nkeys', { skip: natsMissing() ?? false 
       await assert.rejects(reader.append(bytes('forged'), 2), BusError);
       assert.equal((await writer.readLast())!.seq, 2);
       assert.deepEqual(heard, []);
+    }));
+
+  it('asks the leader of the stream for its end when it is control: a copy may lag behind', () =>
+    worldOf(async (_server, world) => {
+      const writer = await opened(world.open({ tls, seed: seedOf(control) }));
+      assert.equal(await writer.readLast(), null);
+      await writer.append(bytes('a'), 0);
+      await writer.append(bytes('b'), 1);
+      const { seq, data } = (await writer.readLast())!;
+      assert.deepEqual([seq, Buffer.from(data).toString()], [2, 'b']);
     }));
 
   it('does not connect with an unknown nkey, without one, without TLS, or to a broker of another CA', () =>

@@ -48,6 +48,7 @@ const READS_MOST = 512;
 const READS_OCTETS = 1_048_576;
 /** Who reads on holds what one call brought: after so many octets it ends. */
 const CALL_OCTETS = 8 * 1_048_576;
+const LAST = { last_by_subj: SUBJECTS.log };
 const chunkSubjects = `${SUBJECTS.chunks}.>`;
 
 /** @param longest octets of the longest of the last messages @param left messages that are still wanted */
@@ -93,6 +94,13 @@ export async function openStreams(
   async function get(query: Parameters<typeof manager.direct.getMessage>[1]): Promise<StreamMessage | null> {
     await ready();
     const found = await manager.direct.getMessage(STREAMS.feed, query);
+    return found === null ? null : { seq: found.seq, data: found.data };
+  }
+
+  /** A copy that answers others may lag behind its leader, or have lost it: a publisher would take its own messages for missing. */
+  async function lastOfLeader(): Promise<StreamMessage | null> {
+    await ready();
+    const found = await manager.streams.getMessage(STREAMS.feed, LAST);
     return found === null ? null : { seq: found.seq, data: found.data };
   }
 
@@ -144,7 +152,7 @@ export async function openStreams(
       return messages;
     },
     async readLast() {
-      const last = await get({ last_by_subj: SUBJECTS.log });
+      const last = await (sizes === null ? get(LAST) : lastOfLeader());
       longest = last?.data.length ?? longest;
       return last;
     },
