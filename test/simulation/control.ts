@@ -40,6 +40,7 @@ import {
 } from './feed-secrets.ts';
 import { InvariantError } from './invariants.ts';
 import { type Machine, whileAlive } from './process.ts';
+import { inject, injectStream, type OpenStream } from './rest.ts';
 import type { ProcessTimers } from './scheduler.ts';
 import { startSnapshots } from './snapshots.ts';
 
@@ -55,6 +56,8 @@ export interface ControlOptions extends Common {
   readonly makesSnapshots: boolean;
   /** Of the transparency log; null: there is none. */
   readonly transparency: (ports: ProcessPorts) => ControlTransparency | null;
+  /** Seconds before each attempt of a delivery. */
+  readonly webhookSchedule: readonly number[];
   /** What customers' endpoints do with a delivery. */
   readonly deliver: (delivery: ArrivedDelivery) => EndpointAnswer;
   /** From 0 up to 1: how long messages of customers take. */
@@ -77,6 +80,11 @@ export interface SimulatedControl {
   makeSnapshot(): void;
   /** A request of a customer. Null: no answer came, because the process was killed, or paused for too long. */
   request(request: RestRequest): Promise<RestAnswer | null>;
+  /**
+   * An answer that goes on. Null: no answer came.
+   * @param onText what comes, in order, and null when it ends: also with the process
+   */
+  stream(request: RestRequest, onText: (text: string | null) => void): Promise<OpenStream | null>;
   /** What an operator does by a command. Null: the process ended meanwhile. */
   operate<T>(run: (deps: UseCaseDeps) => Promise<T>): Promise<T | null>;
 }
@@ -94,15 +102,12 @@ interface Running {
 const SESSION_MS = 200;
 /** Between starts that fail, as a supervisor waits (deploy/systemd/restart-pauses.conf): twice as long each time. */
 const RESTART = { firstMs: 200, mostMs: 30_000 } as const;
-/** Seconds before each attempt of a delivery. */
-export const WEBHOOK_SCHEDULE: readonly number[] = [0, 5, 30, 180, 600];
-const CONFIG: ControlWorkOptions['config'] = {
+const CONFIG: Omit<ControlWorkOptions['config'], 'webhookSchedule'> = {
   zones: ['uqrp.net'],
   organizations: true,
   billing: false,
   trustedProxies: [],
   restRate: false,
-  webhookSchedule: WEBHOOK_SCHEDULE,
   auditDays: 30,
 };
 const PUBLIC_URL = 'https://api.example.test';
@@ -121,6 +126,8 @@ export function createControl(options: ControlOptions): SimulatedControl {
   let cancelStart = (): void => {};
   /** Ends what waits for this process with null. */
   const waiting = new Set<() => void>();
+  /** The same of streams that are open. */
+  const streams = new Set<() => void>();
 
   async function open(ports: ProcessPorts): Promise<void> {
     const { timers, clock, random } = ports;
@@ -229,7 +236,7 @@ export function createControl(options: ControlOptions): SimulatedControl {
       timersNow = null;
       running = null;
       database.closes(closing.get(timers)?.() ?? Promise.resolve());
-      for (const lost of [...waiting]) lost();
+      for (const lost of [...waiting, ...streams]) lost();
       const dead = `${name}-${starts}`;
       scheduler.after(SESSION_MS, () => lock.expire(dead));
     },
@@ -240,27 +247,21 @@ export function createControl(options: ControlOptions): SimulatedControl {
         .catch(() => {});
     },
     request: (request) => within(({ app }) => inject(app, request)),
+    stream: (request, onText) =>
+      within(async ({ app, ports: { timers } }) => {
+        const lost = (): void => {
+          if (streams.delete(lost)) onText(null);
+        };
+        streams.add(lost);
+        const opened = await injectStream(app, request, (text) => {
+          if (text === null) lost();
+          else if (streams.has(lost)) onText(text);
+        });
+        const entered = (run: () => void) => (): void => void timers.enter(run);
+        const { status, close, pause, resume } = opened;
+        return { status, close: entered(close), pause: entered(pause), resume: entered(resume) };
+      }),
     operate: (run) => within(({ deps }) => run(deps)),
-  };
-}
-
-async function inject(
-  app: FastifyInstance,
-  { method, path, headers, body }: RestRequest,
-): Promise<RestAnswer> {
-  const answer = await app.inject({
-    method,
-    url: path,
-    headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-    ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
-  });
-  const type = `${answer.headers['content-type']}`;
-  const isJson = type.startsWith('application/json');
-  const plain = type === 'application/octet-stream' ? answer.rawPayload : answer.body;
-  return {
-    status: answer.statusCode,
-    headers: answer.headers as RestAnswer['headers'],
-    body: isJson && answer.body !== '' ? (JSON.parse(answer.body) as unknown) : plain,
   };
 }
 
@@ -317,7 +318,7 @@ function feedParts(
 
 function workParts(
   { clock, timers, name }: ProcessPorts,
-  { counters, trace, deliver, wrong }: ControlOptions,
+  { counters, trace, deliver, wrong, webhookSchedule }: ControlOptions,
 ): Parts<ControlWorkOptions, 'store' | 'secret' | 'api'> {
   const outbound: OutboundClient = (request) =>
     new Promise((resolve) => {
@@ -338,7 +339,7 @@ function workParts(
       });
     });
   return {
-    config: CONFIG,
+    config: { ...CONFIG, webhookSchedule },
     clock,
     outbound,
     mailer: null,

@@ -338,6 +338,28 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     to: '',
     finds: /^ModelError: c\S+ is deleted, and its namespace/,
   },
+  'reader-leaves-with-others': {
+    why: 'a customer whose request has waited long enough hears of nothing in all others that wait',
+    file: 'src/control/live/reader.ts',
+    from: 'if (others?.size === 0) followers.delete(follower.customerId);',
+    to: 'followers.delete(follower.customerId);',
+    finds: /is not told of a write in time/,
+  },
+  'failed-delivery-keeps-body': {
+    why: 'what was deleted stays in the database, where an endpoint never took it',
+    file: 'src/store/webhooks/dispatch.ts',
+    from: "outcome.status === 'pending' ? RECORD_RETRY",
+    to: "outcome.status !== 'succeeded' ? RECORD_RETRY",
+    finds: /^ModelError: the database still has/,
+  },
+  'full-stream-drops-rows': {
+    why: 'a client that is told of more than a second may send lacks the rest',
+    file: 'src/control/changes/sender.ts',
+    from: '              isLive = false;\n              return;',
+    to: '              return;',
+    finds: /^ModelError: \/changes of \S+ lacks/,
+    small: true,
+  },
   'new-key-signs-at-once': {
     why: 'resolvers that hold the keys of an hour ago find answers bogus',
     file: 'src/dns/dnssec/rollover.ts',

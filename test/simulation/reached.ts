@@ -30,6 +30,8 @@ export const REACHED: readonly string[] = [
   'address taken again',
   ...['is taken in', 'is removed', 'looks'].map((what) => `member ${what}`),
   ...['lists', 'counts', 'restores', 'undoes', 'switches'].map((what) => `keeper ${what}`),
+  'delivery failed',
+  'stream goes on',
   'flags asked: 200',
   'flags level',
   'question over a commit',

@@ -29,6 +29,10 @@ export interface Shape {
   readonly keepsHistory: boolean;
   /** Programs ask control for feature flags. */
   readonly hasFlags: boolean;
+  /** Seconds before each attempt of a delivery. */
+  readonly webhookSchedule: readonly number[];
+  /** With so few that all end before the seed does: also those that nobody takes. */
+  readonly deliveriesEnd: boolean;
   /** Customers delete their accounts. */
   readonly mayLeave: boolean;
   /** Messages of the feed have keys and signatures. */
@@ -54,6 +58,9 @@ const KEEPING = { every: 17, at: 8 } as const;
 const INNER = { every: 19, at: 1 } as const;
 /** What is in the memory of a process has to meet what fails: more steps. */
 const FLAGS = { every: 23, at: 7, steps: 12 } as const;
+/** Few attempts, soon one after the other. */
+const ENDING_DELIVERIES = { every: 8, at: 3, schedule: [0, 1, 2] } as const;
+const SCHEDULE = [0, 5, 30, 180, 600];
 const SIGNED = 2;
 const WHOLE = 25;
 
@@ -80,6 +87,7 @@ export function shapeOf(seed: number): Shape {
     isLogged && random.chance(LOGGED.restored) ? Math.floor((2 * (size.steps + LOGGED.steps)) / 3) : null;
   const hasFlags = seed % FLAGS.every === FLAGS.at;
   const more = (isLogged ? LOGGED.steps : 0) + (hasFlags ? FLAGS.steps : 0);
+  const deliveriesEnd = seed % ENDING_DELIVERIES.every === ENDING_DELIVERIES.at;
   return {
     ...size,
     steps: size.steps + (rollsKeys ? 0 : more),
@@ -95,6 +103,8 @@ export function shapeOf(seed: number): Shape {
     hasInnerEdge: seed % INNER.every === INNER.at && seed % SIGNED !== 0,
     keepsHistory: seed % KEEPING.every === KEEPING.at,
     hasFlags,
+    webhookSchedule: deliveriesEnd ? ENDING_DELIVERIES.schedule : SCHEDULE,
+    deliveriesEnd,
     mayLeave: seed % LEAVING.every === LEAVING.at,
     isWhole: seed % WHOLE === 0,
     // A seed that rolls keys takes too long to be made short.

@@ -13,6 +13,10 @@ export const SMALL_LIMITS: readonly PlantedText[] = [
   limit('feed/follower/follower.ts', 'PART', '2000', 3),
   { file: 'src/base/limits.ts', from: 'team: { records: 500_000,', to: 'team: { records: 5,' },
   { file: 'src/base/limits.ts', from: 'namespacesPerCustomer: 1000,', to: 'namespacesPerCustomer: 2,' },
+  { file: 'src/base/limits.ts', from: 'webhookFailures: 20,', to: 'webhookFailures: 4,' },
+  { file: 'src/base/limits.ts', from: 'webhookRestMaxMs: 60_000,', to: 'webhookRestMaxMs: 2_000,' },
+  { file: 'src/base/limits.ts', from: 'changeStreamRows: 1000,', to: 'changeStreamRows: 2,' },
+  { file: 'src/base/limits.ts', from: 'changeStreamPage: 100,', to: 'changeStreamPage: 1,' },
   { file: 'src/base/limits.ts', from: 'datasetChangeItems: 100,', to: 'datasetChangeItems: 2,' },
   // A transparency log of many tiles, of several levels.
   { file: 'src/protocol/transparency/tiles.ts', from: 'TILE_LEVELS = 8;', to: 'TILE_LEVELS = 1;' },

@@ -38,6 +38,8 @@ export interface Truth {
   miscounted(): Promise<readonly string[]>;
   /** Accounts and namespaces whose deletion has not ended. */
   closing(): Promise<number>;
+  /** Deliveries that have not ended. */
+  waiting(): Promise<number>;
   /** Tables with rows of accounts, namespaces or histories that are gone. */
   orphaned(): Promise<readonly string[]>;
 }
@@ -59,6 +61,8 @@ const USED = `select users.email, namespaces.name, sum(usage_hours.answers) as a
 
 const CLOSING = `select (select count(*) from customers where closing = 1)
     + (select count(*) from namespaces where closing <> 0) as count`;
+
+const WAITING = `select count(*) as count from webhook_deliveries where status = 'pending'`;
 
 /**
  * Rows that no reference of the database ties to what they are of. Hours of usage may be of a namespace that was deleted while its batch was
@@ -125,6 +129,10 @@ export function createTruth(database: Database): Truth {
     },
     async closing() {
       const { rows } = await database.truth.read.execute<{ count: number }>(CLOSING, []);
+      return rows[0]!.count;
+    },
+    async waiting() {
+      const { rows } = await database.truth.read.execute<{ count: number }>(WAITING, []);
       return rows[0]!.count;
     },
     async orphaned() {

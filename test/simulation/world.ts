@@ -4,7 +4,7 @@ import { verifier as realVerifier } from '../support/feed/batch/messages.ts';
 import { createMemoryBroker, type MemoryBroker } from '../support/feed/bus/memory-bus.ts';
 import { createTestLock, type TestLock } from '../support/feed/publisher-lock.ts';
 import type { ArrivedDelivery, Common, EndpointAnswer } from './common.ts';
-import { createControl, type SimulatedControl, WEBHOOK_SCHEDULE } from './control.ts';
+import { createControl, type SimulatedControl } from './control.ts';
 import type { Counters } from './counters.ts';
 import { createJudgedCustomers, type JudgedCustomers } from './customers/judged.ts';
 import { createDatabase, type Database } from './database.ts';
@@ -175,6 +175,7 @@ export async function createWorld({
       parent: rollsKeys ? parent : null,
       makesSnapshots: name === SNAPSHOTS,
       transparency: (ports) => log?.ofControl(ports) ?? null,
+      webhookSchedule: shape.webhookSchedule,
       deliver: (delivery) => world.endpoint(delivery),
       sendCode: (email, code) => void world.codes.set(email, code),
       sendInvitation: ({ to, token }) => void invitations.set(to, token),
@@ -221,7 +222,8 @@ export async function createWorld({
     random: randomOf(streams.workload),
     count: shape.customers,
     counters,
-    schedule: WEBHOOK_SCHEDULE,
+    schedule: shape.webhookSchedule,
+    deliveriesEnd: shape.deliveriesEnd,
     trace: say,
     given: () => usage.given,
     onNamespaceDeleted: () => usage.excuse(),

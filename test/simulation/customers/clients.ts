@@ -1,6 +1,7 @@
 import type { Model, Pending } from '../model/model.ts';
 import type { RestCheck } from '../model/rest-reads.ts';
 import type { ClockRange, Request, RestAnswer } from '../model/told.ts';
+import type { OpenStream } from '../rest.ts';
 
 /** What came of a request. */
 export type Outcome =
@@ -12,6 +13,12 @@ export type Outcome =
 export interface Rest {
   /** @param token null: without a credential */
   request(request: Request, token: string | null): Promise<Outcome>;
+  /** See `SimulatedControl`. */
+  readonly stream: (
+    path: string,
+    token: string | null,
+    onText: (text: string | null) => void,
+  ) => Promise<OpenStream | null>;
 }
 
 /** The operator's commands, at whichever control process runs. Null, false: it failed, and may have happened all the same. */
@@ -29,6 +36,13 @@ export interface Clients {
   ): Promise<{ readonly pending: Pending; readonly answer: RestAnswer | null }>;
   /** @param id of the namespace */
   operate(id: string, name: string, setting: 'public-read' | 'suspend', on: boolean): Promise<void>;
+  /** An answer that goes on. No check is shown it. @param onText what comes, and null at the end */
+  readonly stream: Rest['stream'];
+  /** Something is asked for or seen now. @returns its number */
+  event(): number;
+  /** Real milliseconds. */
+  readonly now: () => number;
+  readonly pause: (ms: number) => Promise<void>;
 }
 
 export interface ClientsOptions {
@@ -38,11 +52,17 @@ export interface ClientsOptions {
   readonly checks: readonly RestCheck[];
   /** Real milliseconds. */
   readonly now: () => number;
+  readonly pause: (ms: number) => Promise<void>;
   readonly trace: (text: string) => void;
 }
 
-export function createClients({ model, rest, operator, checks, now, trace }: ClientsOptions): Clients {
+export function createClients(options: ClientsOptions): Clients {
+  const { model, rest, operator, checks, now, pause, trace } = options;
   return {
+    now,
+    pause,
+    event: () => model.event(now()),
+    stream: rest.stream,
     async ask(request, token) {
       const pending = model.sent(now(), request);
       const outcome = await rest.request(request, token);

@@ -49,6 +49,10 @@ interface KnownRecord {
 export interface Follower {
   readonly reader: ChangeReader;
   cursor: string;
+  /** Pages that were asked for. */
+  underWay: number;
+  /** For the first change, or it has a stream: it asks for nothing else meanwhile. */
+  isWaiting: boolean;
 }
 
 export const NAMES: readonly string[] = ['alpha', 'beta', 'gamma', 'delta', 'epsilon'];
@@ -139,8 +143,6 @@ export interface Sending {
   readonly credential?: string;
   readonly as?: string | null;
 }
-
-export const EVENTS = ['record.upserted', 'record.deleted', 'namespace.upserted', 'namespace.deleted'];
 
 /** Without these nothing else has an effect. */
 export const ALWAYS = ['createNamespace', 'create', 'mint'];

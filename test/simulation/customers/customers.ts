@@ -9,7 +9,6 @@ import {
   ALWAYS,
   anyKey,
   type Customer,
-  EVENTS,
   fieldsOf,
   ifMatch,
   learnRecord,
@@ -23,6 +22,7 @@ import {
 import { createFollowing } from './following.ts';
 import { createLeaving } from './leaving.ts';
 import { createOperating } from './operating.ts';
+import { createOwning } from './owning.ts';
 
 /** What customers and the operator do, by the seed: each seed and each customer has some of it. */
 export interface Customers {
@@ -59,6 +59,8 @@ export interface CustomersOptions {
   /** Whoever comes next may take the address of an account that is deleted: no backup brings that one back. */
   readonly mayReturn: boolean;
   readonly onReturn: () => void;
+  /** Whatever endpoints answer: there are more webhooks then. */
+  readonly deliveriesEnd: boolean;
   /** An action threw: a check found something. */
   readonly onError: (error: unknown) => void;
   /** A URL of an endpoint that no other webhook has. */
@@ -67,6 +69,8 @@ export interface CustomersOptions {
 
 /** In the seeds in which customers leave: about one does in a small seed. */
 const LEAVES = 16;
+/** As often as in other seeds, where all deliveries end. */
+const WEBHOOKS = 3;
 /** Part of those who come next that have the address of the one before. */
 const RETURNS = 0.5;
 
@@ -80,7 +84,9 @@ export function createCustomers(options: CustomersOptions): Customers {
   let names = 0;
   const write: Action = (customer) => actions.create![1](customer);
   const operating = createOperating(clients, random, write);
-  const following = createFollowing(clients, random, changes);
+  const following = createFollowing(clients, random, changes, payloads);
+  const webhooks = options.deliveriesEnd ? WEBHOOKS : 1;
+  const owning = createOwning(send, random, options.newUrl);
   const leaving = createLeaving(clients, random, write, (customer, isDone) => {
     left.push(customer);
     const returns = isDone && options.mayReturn && random.chance(RETURNS);
@@ -268,33 +274,9 @@ export function createCustomers(options: CustomersOptions): Customers {
         if (id !== null) await send(customer, 'DELETE', `/api_keys/${id}`);
       },
     ],
-    createWebhook: [
-      1.5,
-      async (customer) => {
-        const namespaces = random.chance(0.4) ? [...customer.namespaces.keys()].slice(0, 1) : [];
-        const events = random.pick([['record.upserted'], ['record.upserted', 'record.deleted'], EVENTS]);
-        const scopes = namespaces.length > 0 ? { scopes: { namespaces } } : {};
-        const webhook = { name: 'w', url: options.newUrl(), events, ...scopes };
-        const answer = await send(customer, 'POST', '/webhooks', { webhook });
-        if (answer !== null) customer.webhooks.add(answer.body.id);
-      },
-    ],
-    changeWebhook: [
-      1.5,
-      async (customer) => {
-        const id = pickFrom(random, customer.webhooks);
-        if (id === null) return;
-        const kind = random.next();
-        if (kind < 0.3)
-          await send(customer, 'PATCH', `/webhooks/${id}`, { webhook: { enabled: random.chance(0.5) } });
-        else if (kind < 0.5)
-          await send(customer, 'PATCH', `/webhooks/${id}`, { webhook: { events: ['record.deleted'] } });
-        else if (kind < 0.6)
-          await send(customer, 'PATCH', `/webhooks/${id}`, { webhook: { url: options.newUrl() } });
-        else if (kind < 0.8) await send(customer, 'POST', `/webhooks/${id}/regenerate_secret`);
-        else if ((await send(customer, 'DELETE', `/webhooks/${id}`)) !== null) customer.webhooks.delete(id);
-      },
-    ],
+    createWebhook: [1.5 * webhooks, (customer) => owning.create(customer)],
+    changeWebhook: [1.5 * webhooks, (customer) => owning.change(customer)],
+    hurryDelivery: [webhooks, (customer) => owning.hurry(customer)],
     readRecord: [
       6,
       async (customer) => {
@@ -392,6 +374,7 @@ export function createCustomers(options: CustomersOptions): Customers {
             while (await following.nextPage(customer, follower));
           }, customer);
         }
+        await run((each) => following.hearsOfWrite(each), customer);
       }
     },
   };

@@ -59,6 +59,10 @@ export interface JudgedCustomers
   settled(): void;
   /** An event that has not arrived where it must; null: there is none. */
   missingDelivery(): string | null;
+  /** Before the seed does, whatever endpoints answer. */
+  readonly deliveriesEnd: boolean;
+  /** None waits any more. */
+  deliveriesHaveEnded(): void;
   readonly erasure: ErasureCheck;
   /** Null: there is no organization. */
   readonly team: Team | null;
@@ -76,6 +80,7 @@ interface JudgedOptions {
   readonly count: number;
   readonly counters: Counters;
   readonly schedule: readonly number[];
+  readonly deliveriesEnd: boolean;
   readonly trace: (text: string) => void;
   /** Private answers of all nodes, by id of the namespace. */
   readonly given: () => ReadonlyMap<string, number>;
@@ -145,6 +150,16 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
       const after = clock.wall();
       return { answer, clock: { from: Math.min(before, after), to: Math.max(before, after) } };
     },
+    stream: (path, token, onText) =>
+      random
+        .pick(controls)
+        .stream(
+          { method: 'GET', path: `/api/v1${path}`, headers: { authorization: `Bearer ${token}` } },
+          (text) => {
+            counters.count(text === null ? 'stream ended' : 'stream goes on');
+            onText(text);
+          },
+        ),
   };
 
   const operator: Operator = {
@@ -201,6 +216,10 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
       createUsageCheck(model, options.given),
     ],
     now,
+    pause: (ms) =>
+      new Promise((go) => {
+        scheduler.after(ms, go);
+      }),
     trace,
   });
   const customers = createCustomers({
@@ -212,6 +231,7 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
     changes,
     mayLeave: options.mayLeave,
     mayReturn: options.mayReturn,
+    deliveriesEnd: options.deliveriesEnd,
     onReturn: () => options.counters.count('address taken again'),
     onError: wrong,
     newUrl: () => `https://${random.pick(ENDPOINTS)}.example.com/${++urls}`,
@@ -346,6 +366,8 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
     hasLeft: () => customers.left.length > 0,
     settled: () => model.settled(now()),
     missingDelivery: webhooks.missing,
+    deliveriesEnd: options.deliveriesEnd,
+    deliveriesHaveEnded: () => webhooks.ended(),
     erasure: createErasureCheck(model, { boundMs: ERASED_MS, isOwed: webhooks.isOwed }),
   };
 }

@@ -13,7 +13,7 @@ interface Rested {
   readonly scheduler: Scheduler;
   readonly customers: JudgedCustomers;
   readonly database: Database;
-  readonly truth: Pick<Truth, 'used' | 'versions' | 'closing' | 'orphaned'>;
+  readonly truth: Pick<Truth, 'used' | 'versions' | 'closing' | 'waiting' | 'orphaned'>;
   readonly publishing: Publishing | null;
   readonly datasets: DatasetsCheck;
   /** Null: there is no transparency log. */
@@ -29,6 +29,8 @@ const LEVEL_MS = 2_000;
 const ASKED_TIMES = 6;
 /** A lease of a process that died has to end first. */
 const DELIVERED_MS = 120_000;
+/** Twenty failures in a row disable a webhook, with rests of up to a minute between them (docs/WEBHOOKS.md). */
+const ENDED_MS = 1_500_000;
 /** Ten seconds are documented (docs/api/records.md), from the end of the last delivery. */
 const ERASED_AFTER_DELIVERY_MS = 12_000;
 
@@ -103,6 +105,7 @@ export async function satisfied({
     const text = customers.missingDelivery();
     if (text !== null) throw new InvariantError(text);
   });
+  if (customers.deliveriesEnd) await deliveriesHaveEnded();
   // What went with an account has to be gone by now.
   if (customers.hasLeft()) await scheduler.advance(ERASED_MS);
   await within(ERASED_AFTER_DELIVERY_MS, () => {
@@ -120,6 +123,14 @@ export async function satisfied({
       await scheduler.advance(STEP_MS);
     }
     customers.settled();
+  }
+
+  async function deliveriesHaveEnded(): Promise<void> {
+    for (const began = scheduler.now(); (await truth.waiting()) > 0; ) {
+      if (scheduler.now() - began > ENDED_MS) throw new InvariantError('a delivery does not end');
+      await scheduler.advance(STEP_MS);
+    }
+    customers.deliveriesHaveEnded();
   }
 
   async function usageIsShown(): Promise<void> {

@@ -110,6 +110,21 @@ describe('the model of /changes', () => {
     assert.throws(() => told.page(['namespace.closing']), /the deletion of acme twice/);
   });
 
+  it('a page that has waited in vain was read at the end of the wait', () => {
+    const told = begun();
+    const wait = (ms: number): void => {
+      const asked = told.model.event(told.step());
+      told.put('r1', 'one', '"1"');
+      told.ms += ms;
+      told.model.event(told.ms);
+      told.check.page(told.reader, [], asked, true, 10_000);
+    };
+    // It was answered before its time: the server had to end it, and what was written meanwhile comes later.
+    wait(3_000);
+    told.page(['record.upserted', '"1"']);
+    assert.throws(() => wait(20_000), /lacks/);
+  });
+
   it('what was before the reader began is not missing', () => {
     const told = begun();
     told.put('r1', 'one', '"1"');

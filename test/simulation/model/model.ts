@@ -25,6 +25,8 @@ export interface Model {
   now(): number;
   /** Milliseconds of the latest event. */
   time(): number;
+  /** Milliseconds of an event. */
+  timeOf(event: number): number;
   /** The first event at this time or later. */
   numberAt(ms: number): number;
   /** Something that anybody does or sees. @returns its number */
@@ -69,6 +71,7 @@ export function createModel(): Model {
     state,
     now,
     time: () => times.at(-1)!,
+    timeOf: (number) => times[number]!,
     event,
     numberAt(ms) {
       let low = 0;

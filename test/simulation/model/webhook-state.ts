@@ -21,6 +21,8 @@ export interface WebhookStates {
   readonly byId: ReadonlyMap<string, WebhookState>;
   /** Every URL that anybody ever asked for, and by which request for a new webhook: the answer may have been lost. Null: by another one. */
   readonly urls: ReadonlyMap<string, Write<unknown> | null>;
+  /** Ids of deliveries that somebody asked to be sent at once, and not by the schedule. */
+  readonly hurried: ReadonlySet<string>;
   effects(request: Request, from: number): readonly Effect[];
   /** The account goes, and its webhooks with it. */
   end(account: string, from: number): readonly Effect[];
@@ -36,10 +38,12 @@ export interface WebhookStates {
 export function createWebhookStates(): WebhookStates {
   const byId = new Map<string, WebhookState>();
   const urls = new Map<string, Write<unknown> | null>();
+  const hurried = new Set<string>();
 
   return {
     byId,
     urls,
+    hurried,
     effects({ method, path, body }, from) {
       const asked = body?.webhook ?? {};
       if (path === '/webhooks' && method === 'POST') {
@@ -48,6 +52,8 @@ export function createWebhookStates(): WebhookStates {
         return [{ write }];
       }
       if (asked.url !== undefined) urls.set(asked.url, null);
+      const [, delivery] = /\/deliveries\/([^/]+)\/redeliver$/.exec(path) ?? [];
+      if (delivery !== undefined) hurried.add(delivery);
       const [, id, action] = /^\/webhooks\/([^/]+)(?:\/(\w+))?$/.exec(path) ?? [];
       const webhook = byId.get(id ?? '');
       if (webhook === undefined) return [];

@@ -135,6 +135,26 @@ describe('the model of webhooks', () => {
     assert.throws(() => told.arrive(1, body), /attempt 4/);
   });
 
+  it('who asks for a delivery gets it at once, and no attempt more than there are', () => {
+    const told = begun().hook();
+    told.write('r1', 'one');
+    const body = upserted('one');
+    told.arrive(1, body, { status: 500 });
+    told.do('POST', '/webhooks/w1/deliveries/d1/redeliver', undefined, 200);
+    told.arrive(1, body, { status: 500 });
+    told.arrive(1, body, { status: 500 });
+    assert.throws(() => told.arrive(1, body), /attempt 4/);
+  });
+
+  it('nothing is owed when no delivery waits any more', () => {
+    const told = begun().hook();
+    told.write('r1', 'one');
+    told.arrive(1, upserted('one'), { status: 500 });
+    assert.equal(told.check.isOwed('a', base64('one')), true);
+    told.check.ended();
+    assert.equal(told.check.isOwed('a', base64('one')), false);
+  });
+
   it('nothing arrives after the webhook is disabled or deleted, and its old secret ends', () => {
     const told = begun().hook();
     told.write('r1', 'one');

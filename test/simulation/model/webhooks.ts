@@ -18,6 +18,8 @@ export interface WebhooksCheck {
   restored(): void;
   /** An event with this payload may wait for an endpoint. @param data Base64 */
   readonly isOwed: (account: string, data: string) => boolean;
+  /** No delivery waits any more: from now on nothing is owed. */
+  ended(): void;
 }
 
 export interface WebhooksCheckOptions {
@@ -56,6 +58,7 @@ export function createWebhooksCheck(model: Model, options: WebhooksCheckOptions)
   const { state } = model;
   const deliveries = new Map<string, Delivery>();
   const endpoints = new Map<string, Endpoint>();
+  let haveEnded = false;
 
   function endpointOf(url: string): Endpoint {
     const endpoint = endpoints.get(url) ?? { lastSeq: 0, hasFailed: false, data: new Set<string>() };
@@ -121,8 +124,11 @@ export function createWebhooksCheck(model: Model, options: WebhooksCheckOptions)
       deliveries.clear();
       for (const endpoint of endpoints.values()) endpoint.lastSeq = 0;
     },
+    ended() {
+      haveEnded = true;
+    },
     isOwed(account, data) {
-      if (state.deletions.isGone(account, model.now())) return false;
+      if (haveEnded || state.deletions.isGone(account, model.now())) return false;
       const known = [...state.webhooks.byId.values()]
         .filter((webhook) => webhook.account === account)
         .flatMap(({ url }) => url.writes.map(({ value }) => value));
@@ -177,7 +183,7 @@ export function createWebhooksCheck(model: Model, options: WebhooksCheckOptions)
       return;
     }
     if (known.body !== body) fail('another body under the same id');
-    const leastMs = (schedule[known.attempts] ?? 0) * 1000 * JITTER;
+    const leastMs = state.webhooks.hurried.has(id) ? 0 : (schedule[known.attempts] ?? 0) * 1000 * JITTER;
     if (at - known.at < leastMs && !wasDisturbedSince(known.at)) fail(`again after ${at - known.at} ms`);
     known.attempts++;
     known.at = at;
