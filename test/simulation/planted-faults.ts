@@ -257,7 +257,7 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     file: 'src/control/transparency/signer.ts',
     from: 'if (mayBeBehind(answers) || !isQuorum(policy, cosignersOf(answers))) {',
     to: 'if (mayBeBehind(answers)) {',
-    finds: /the head of the log is not trusted/,
+    finds: /the head of the log is not trusted|the log is not at rest: the monitor/,
   },
   'revoked-token-known': {
     why: 'a query token that was revoked reads flags over HTTP for as long as the process lives',
@@ -322,7 +322,7 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     file: 'src/control/accounts/rules.ts',
     from: '  await closeCustomer(tx, id);\n',
     to: '',
-    finds: /^ModelError: (n\d answers|REST shows)|^rows of what was deleted are left/,
+    finds: /^ModelError: (n\d answers|REST shows|the database still has)|^rows of what was deleted are left/,
   },
   'account-keeps-webhooks': {
     why: 'an endpoint is told of the records of a deleted account',
@@ -359,6 +359,13 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     to: '              return;',
     finds: /^ModelError: \/changes of \S+ lacks/,
     small: true,
+  },
+  'propagation-told-too-early': {
+    why: 'whoever waits until every node has a write is told so while one answers by what was before it',
+    file: 'src/control/usage/propagation.ts',
+    from: 'node.seq >= seq;',
+    to: 'node.seq >= seq - 1;',
+    finds: ANSWERS,
   },
   'new-key-signs-at-once': {
     why: 'resolvers that hold the keys of an hour ago find answers bogus',

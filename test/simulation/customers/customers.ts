@@ -1,5 +1,6 @@
 import type { ChangesCheck } from '../model/changes.ts';
 import type { Payloads } from '../model/payloads.ts';
+import type { Write } from '../model/register.ts';
 import { namespaceOf } from '../model/state.ts';
 import type { Request, RestAnswer } from '../model/told.ts';
 import { type Answers, answersShown } from '../model/usage.ts';
@@ -23,6 +24,7 @@ import { createFollowing } from './following.ts';
 import { createLeaving } from './leaving.ts';
 import { createOperating } from './operating.ts';
 import { createOwning } from './owning.ts';
+import { createPropagating } from './propagating.ts';
 
 /** What customers and the operator do, by the seed: each seed and each customer has some of it. */
 export interface Customers {
@@ -61,6 +63,8 @@ export interface CustomersOptions {
   readonly onReturn: () => void;
   /** Whatever endpoints answer: there are more webhooks then. */
   readonly deliveriesEnd: boolean;
+  /** Control has told that a node answers by this write. */
+  readonly onApplied: (node: string, write: Write<unknown>) => void;
   /** An action threw: a check found something. */
   readonly onError: (error: unknown) => void;
   /** A URL of an endpoint that no other webhook has. */
@@ -85,6 +89,7 @@ export function createCustomers(options: CustomersOptions): Customers {
   const write: Action = (customer) => actions.create![1](customer);
   const operating = createOperating(clients, random, write);
   const following = createFollowing(clients, random, changes, payloads);
+  const propagating = createPropagating(clients, random, options.onApplied);
   const webhooks = options.deliveriesEnd ? WEBHOOKS : 1;
   const owning = createOwning(send, random, options.newUrl);
   const leaving = createLeaving(clients, random, write, (customer, isDone) => {
@@ -107,6 +112,11 @@ export function createCustomers(options: CustomersOptions): Customers {
     const { answer } = await clients.ask(request, as);
     if (answer?.status === 401 && credential === 'session') customer.token = null;
     return answer !== null && answer.status < 300 ? answer : null;
+  }
+
+  function newRecord(customer: Customer): object {
+    const name = pickFrom(random, customer.namespaces.keys()) ?? random.pick(NAMES);
+    return { key: anyKey(random, name), data: payloads.next(random), ...fieldsOf(random) };
   }
 
   /** By session, or by one of the API keys. */
@@ -149,8 +159,7 @@ export function createCustomers(options: CustomersOptions): Customers {
     create: [
       12,
       async (customer) => {
-        const name = pickFrom(random, customer.namespaces.keys()) ?? random.pick(NAMES);
-        const record = { key: anyKey(random, name), data: payloads.next(random), ...fieldsOf(random) };
+        const record = newRecord(customer);
         const by = credentialOf(customer);
         const headers = random.chance(0.2) ? { 'if-none-match': '*' } : undefined;
         const isRepeatable = random.chance(0.25);
@@ -289,6 +298,7 @@ export function createCustomers(options: CustomersOptions): Customers {
     ],
     list: [3, (customer) => readListings(customer)],
     follow: [5, (customer) => following.one(customer)],
+    propagate: [4, (customer) => propagating.one(customer, newRecord(customer))],
     usage: [
       1,
       async (customer) => {
@@ -375,6 +385,7 @@ export function createCustomers(options: CustomersOptions): Customers {
           }, customer);
         }
         await run((each) => following.hearsOfWrite(each), customer);
+        await run((each) => propagating.everywhere(each, newRecord(each)), customer);
       }
     },
   };

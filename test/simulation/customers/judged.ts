@@ -232,6 +232,7 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
     mayLeave: options.mayLeave,
     mayReturn: options.mayReturn,
     deliveriesEnd: options.deliveriesEnd,
+    onApplied: dns.applied,
     onReturn: () => options.counters.count('address taken again'),
     onError: wrong,
     newUrl: () => `https://${random.pick(ENDPOINTS)}.example.com/${++urls}`,

@@ -12,7 +12,7 @@ export interface DnsCheck {
   /** @throws ModelError */
   answered(answer: DnsAnswer): void;
   /** Control told that the node has this write. */
-  applied(node: string, write: Write<unknown>): void;
+  readonly applied: (node: string, write: Write<unknown>) => void;
 }
 
 interface DnsCheckOptions {
