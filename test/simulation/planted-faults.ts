@@ -23,7 +23,7 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     file: 'src/base/lifecycle/loop.ts',
     from: 'await waker.wait(backoffMs(failures, backoff) - backoff.firstMs);',
     to: 'await waker.sleep(backoffMs(failures));',
-    finds: /^not at rest/,
+    finds: /^not at rest|^ModelError: \/propagation: not everywhere/,
   },
   'clear-while-serving': {
     why: 'a rebuild empties the view that serves',
@@ -178,7 +178,7 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     file: 'src/store/records.ts',
     from: 'update namespaces set records_count = records_count - :count where id = :id',
     to: 'update namespaces set records_count = records_count - :count * 0 where id = :id',
-    finds: /^records are counted wrong/,
+    finds: /^records are counted wrong|records are counted as/,
   },
   'suspended-namespace-is-written': {
     why: 'a customer goes on to write records while the operator has suspended the namespace',

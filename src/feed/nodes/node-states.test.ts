@@ -140,6 +140,29 @@ describe('states of nodes', () => {
     assert.equal(states.list()[0]?.state?.seq, 4);
   });
 
+  it('a clock that was ahead, and is right again, does not hide the node: its states have numbers', async () => {
+    const { bus, node, states, timers, arrived, pass, sent, replay, refused } = world();
+    let seq = 1;
+    const reports = startStateReports({
+      bus,
+      rpc: node,
+      state: () => ({ ...STATE, seq }),
+      onKeys: () => () => {},
+      onError: (error) => assert.fail(String(error)),
+      timers,
+    });
+    pass(3_600_000);
+    await timers.advance(STATE_MS);
+    pass(-3_600_000);
+    seq = 2;
+    await timers.advance(STATE_MS);
+    assert.equal(states.list()[0]?.state?.seq, 2);
+    for (const message of sent) replay(message);
+    await arrived();
+    assert.deepEqual(refused, ['replayed', 'replayed', 'replayed']);
+    await reports.stop();
+  });
+
   it('a removed node is not listed, and not heard', async () => {
     const { node, states, arrived, remove } = world();
     node.tell('state', STATE);

@@ -50,10 +50,17 @@ const RATE = { perSecond: 2, burst: 40 } as const;
 /** Former starts of a node whose states are refused when they come again. */
 const BOOTS_KEPT = 16;
 
+/** Which of two states of one start is the newer one. */
+interface Order {
+  /** Null: of a release before 0.2, whose clock decides. */
+  readonly number: number | null;
+  /** By the node's clock, which may be set back. */
+  readonly at: number;
+}
+
 interface Heard {
   readonly state: NodeState;
-  /** By the node's clock: a later state is newer. */
-  readonly at: number;
+  readonly order: Order;
   /** By this process's clock. */
   readonly heardAt: number;
   readonly formerBoots: readonly string[];
@@ -70,8 +77,9 @@ export function collectNodeStates({ end, names }: NodeStatesOptions): NodeStates
     try {
       const told = openQuestion(end, ['state'], message);
       if (!rate.admits(told.from)) return;
-      const state = nodeStateOf(jsonUnderKey(told, end.ring()));
-      heard.set(told.from, next(heard.get(told.from), state, told.at, clock()));
+      const body = jsonUnderKey(told, end.ring());
+      const order = { number: numberOf(body), at: told.at };
+      heard.set(told.from, next(heard.get(told.from), nodeStateOf(body), order, clock()));
       for (const listener of listeners) listener();
     } catch (error) {
       if (error instanceof FeedRefusedError) onRefused?.(error.reason);
@@ -108,19 +116,21 @@ function reportOf(name: string, found: Heard | undefined, startedAt: number, clo
 }
 
 /**
- * A state that is newer than the one before. Within one start of the node its clock decides. After another start the clock may have been
- * set back, so the start must be one that was not seen before.
+ * A state that is newer than the one before. After another start its numbers begin anew, so the start must be one that was not seen before.
  * @throws FeedRefusedError `replayed`
  */
-function next(last: Heard | undefined, state: NodeState, at: number, heardAt: number): Heard {
-  if (last === undefined) return { state, at, heardAt, formerBoots: [] };
+function next(last: Heard | undefined, state: NodeState, order: Order, heardAt: number): Heard {
+  if (last === undefined) return { state, order, heardAt, formerBoots: [] };
   const { boot } = last.state;
   const isSameBoot = state.boot === boot;
-  if (isSameBoot ? at <= last.at : last.formerBoots.includes(state.boot))
+  if (isSameBoot ? !isNewer(order, last.order) : last.formerBoots.includes(state.boot))
     throw new FeedRefusedError('replayed');
   const formerBoots = isSameBoot ? last.formerBoots : [...last.formerBoots, boot].slice(-BOOTS_KEPT);
-  return { state, at, heardAt, formerBoots };
+  return { state, order, heardAt, formerBoots };
 }
+
+const isNewer = (order: Order, last: Order): boolean =>
+  order.number === null || last.number === null ? order.at > last.at : order.number > last.number;
 
 /** How a node is: what it tells control every five seconds, and soon after its view moved. */
 
@@ -180,6 +190,11 @@ function nodeStateOf(body: unknown): NodeState {
     viewSeconds: viewSeconds === null ? null : secondsOf(viewSeconds),
     spoolOctets: countOf(spoolOctets),
   };
+}
+
+function numberOf(body: unknown): number | null {
+  const { number } = objectOf(body);
+  return number === undefined ? null : countOf(number);
 }
 
 function tagsOf(value: unknown): NodeState['keyTags'] {
@@ -245,7 +260,8 @@ export interface StateReports {
 
 export function startStateReports(options: StateReportsOptions): StateReports {
   const { bus, rpc, state, onKeys, onError, timers = wholeSecondTimers, soon = backgroundTimers } = options;
-  const tell = (): void => rpc.tell('state', state());
+  let number = 0;
+  const tell = (): void => rpc.tell('state', { ...state(), number: ++number });
   const stopListening = bus.onState((now) => {
     if (now === 'connected') tell();
   });
