@@ -31,6 +31,7 @@ const STATE: NodeState = {
 
 function world() {
   let now = NOW;
+  let elapsed = 0;
   const timers = createManualTimers();
   const broker = createMemoryBroker(() => 0.5, timers);
   const refused: string[] = [];
@@ -44,7 +45,7 @@ function world() {
       return RING;
     },
   });
-  const states: NodeStates = collectNodeStates({ end, names: () => names });
+  const states: NodeStates = collectNodeStates({ end, names: () => names, elapsed: () => elapsed });
   const bus = broker.connect();
   const sent: Uint8Array[] = [];
   const tapped = {
@@ -65,6 +66,11 @@ function world() {
     opened: () => openings,
     arrived: () => timers.advance(1),
     pass: (ms: number) => {
+      now += ms;
+      elapsed += ms;
+    },
+    /** The clocks of node and control alone. */
+    step: (ms: number) => {
       now += ms;
     },
     remove: (name: string) => {
@@ -119,7 +125,7 @@ describe('states of nodes', () => {
   });
 
   it('an older state that comes again is refused, also that of an earlier start', async () => {
-    const { node, states, arrived, pass, sent, replay, refused } = world();
+    const { node, states, arrived, pass, step, sent, replay, refused } = world();
     for (const [boot, seq] of [
       ['a', 1],
       ['a', 2],
@@ -134,14 +140,14 @@ describe('states of nodes', () => {
     assert.deepEqual(refused, ['replayed', 'replayed', 'replayed']);
     assert.equal(states.list()[0]?.state?.seq, 3);
     // A clock that was set back before a start does not hide the node.
-    pass(-3_600_000);
+    step(-3_600_000);
     node.tell('state', { ...STATE, boot: 'c', seq: 4 });
     await arrived();
     assert.equal(states.list()[0]?.state?.seq, 4);
   });
 
   it('a clock that was ahead, and is right again, does not hide the node: its states have numbers', async () => {
-    const { bus, node, states, timers, arrived, pass, sent, replay, refused } = world();
+    const { bus, node, states, timers, arrived, pass, step, sent, replay, refused } = world();
     let seq = 1;
     const reports = startStateReports({
       bus,
@@ -151,12 +157,14 @@ describe('states of nodes', () => {
       onError: (error) => assert.fail(String(error)),
       timers,
     });
-    pass(3_600_000);
+    step(3_600_000);
     await timers.advance(STATE_MS);
-    pass(-3_600_000);
+    step(-3_600_000);
     seq = 2;
     await timers.advance(STATE_MS);
     assert.equal(states.list()[0]?.state?.seq, 2);
+    pass(15_001);
+    assert.equal(states.list()[0]?.late, true, 'nor does it make one that is silent look alive');
     for (const message of sent) replay(message);
     await arrived();
     assert.deepEqual(refused, ['replayed', 'replayed', 'replayed']);

@@ -1,8 +1,7 @@
 /** Control's side: the newest state of each node, in memory. Every control process hears them all. */
 
 import { every } from '../../base/lifecycle/loop.ts';
-import { backgroundTimers, type Timers, wholeSecondTimers } from '../../base/lifecycle/timers.ts';
-import type { Clock } from '../../base/time.ts';
+import { backgroundTimers, realTimers, type Timers, wholeSecondTimers } from '../../base/lifecycle/timers.ts';
 import type { Bus } from '../bus/bus.ts';
 import { createRequestRate } from '../bus/node-budgets.ts';
 import { jsonUnderKey } from '../message/message.ts';
@@ -42,6 +41,8 @@ interface NodeStatesOptions {
   readonly end: ControlEnd;
   /** Names in `nodes.json`. */
   readonly names: () => readonly string[];
+  /** Says how long a node was silent: a clock that is set does not. */
+  readonly elapsed?: Timers['elapsed'] | undefined;
 }
 
 const LATE_MS = 15_000;
@@ -63,12 +64,18 @@ interface Heard {
   readonly order: Order;
   /** By this process's clock. */
   readonly heardAt: number;
+  /** Milliseconds of `elapsed`. */
+  readonly silentSince: number;
   readonly formerBoots: readonly string[];
 }
 
-export function collectNodeStates({ end, names }: NodeStatesOptions): NodeStates {
+export function collectNodeStates({
+  end,
+  names,
+  elapsed = realTimers.elapsed,
+}: NodeStatesOptions): NodeStates {
   const { bus, clock, onRefused, onError } = end;
-  const startedAt = clock();
+  const startedAt = elapsed();
   const rate = createRequestRate(RATE, clock);
   const heard = new Map<string, Heard>();
   const listeners = new Set<() => void>();
@@ -78,8 +85,10 @@ export function collectNodeStates({ end, names }: NodeStatesOptions): NodeStates
       const told = openQuestion(end, ['state'], message);
       if (!rate.admits(told.from)) return;
       const body = jsonUnderKey(told, end.ring());
+      const state = nodeStateOf(body);
       const order = { number: numberOf(body), at: told.at };
-      heard.set(told.from, next(heard.get(told.from), nodeStateOf(body), order, clock()));
+      const formerBoots = bootsBefore(heard.get(told.from), state, order);
+      heard.set(told.from, { state, order, formerBoots, heardAt: clock(), silentSince: elapsed() });
       for (const listener of listeners) listener();
     } catch (error) {
       if (error instanceof FeedRefusedError) onRefused?.(error.reason);
@@ -90,7 +99,10 @@ export function collectNodeStates({ end, names }: NodeStatesOptions): NodeStates
   function list(): NodeReport[] {
     const present = names();
     for (const name of heard.keys()) if (!present.includes(name)) heard.delete(name);
-    return present.map((name) => reportOf(name, heard.get(name), startedAt, clock));
+    return present.map((name) => {
+      const found = heard.get(name);
+      return reportOf(name, found, elapsed() - (found?.silentSince ?? startedAt));
+    });
   }
 
   return {
@@ -103,8 +115,7 @@ export function collectNodeStates({ end, names }: NodeStatesOptions): NodeStates
   };
 }
 
-function reportOf(name: string, found: Heard | undefined, startedAt: number, clock: Clock): NodeReport {
-  const silentMs = Math.max(0, clock() - (found?.heardAt ?? startedAt));
+function reportOf(name: string, found: Heard | undefined, silentMs: number): NodeReport {
   const seqSeconds = found?.state.seqSeconds ?? null;
   return {
     name,
@@ -116,17 +127,17 @@ function reportOf(name: string, found: Heard | undefined, startedAt: number, clo
 }
 
 /**
- * A state that is newer than the one before. After another start its numbers begin anew, so the start must be one that was not seen before.
+ * The former starts of a node, for a state that is newer than the last one. After another start its numbers begin anew, so the start must be
+ * one that was not seen before.
  * @throws FeedRefusedError `replayed`
  */
-function next(last: Heard | undefined, state: NodeState, order: Order, heardAt: number): Heard {
-  if (last === undefined) return { state, order, heardAt, formerBoots: [] };
-  const { boot } = last.state;
-  const isSameBoot = state.boot === boot;
-  if (isSameBoot ? !isNewer(order, last.order) : last.formerBoots.includes(state.boot))
+function bootsBefore(last: Heard | undefined, { boot }: NodeState, order: Order): readonly string[] {
+  if (last === undefined) return [];
+  const { state, formerBoots } = last;
+  const isSameBoot = boot === state.boot;
+  if (isSameBoot ? !isNewer(order, last.order) : formerBoots.includes(boot))
     throw new FeedRefusedError('replayed');
-  const formerBoots = isSameBoot ? last.formerBoots : [...last.formerBoots, boot].slice(-BOOTS_KEPT);
-  return { state, order, heardAt, formerBoots };
+  return isSameBoot ? formerBoots : [...formerBoots, state.boot].slice(-BOOTS_KEPT);
 }
 
 const isNewer = (order: Order, last: Order): boolean =>

@@ -34,6 +34,7 @@ function world() {
     const states = collectNodeStates({
       end: controlEnd(bus, { clock, onRefused }),
       names: () => ['node1', 'node2'],
+      elapsed: clock,
     });
     return startStatus({
       end: operatorEnd(identity, signed, { bus, clock, onRefused, random: countingNonces() }),

@@ -221,7 +221,11 @@ interface ControlExchange {
 function openControlExchange(options: ControlExchangeOptions): ControlExchange {
   const { end, operator, identity, nodes, verifier, store, providers, onLeftOut, random, timers } = options;
   const { bus, clock } = end;
-  const states = collectNodeStates({ end, names: () => nodes.current().map(({ name }) => name) });
+  const states = collectNodeStates({
+    end,
+    names: () => nodes.current().map(({ name }) => name),
+    elapsed: timers?.elapsed,
+  });
   return {
     states,
     stops: [

@@ -79,7 +79,8 @@ describe('the bus over NATS', { skip: natsMissing() ?? false }, () => {
     const heard = Promise.withResolvers<string>();
     control.respond('get', async (question) => question);
     node.subscribe('live', (data) => heard.resolve(Buffer.from(data).toString()));
-    await assert.rejects(control.append(bytes('a'), 0), BusError);
+    // The first one may share an attempt of before. The broker refuses the second one when it has the subscription.
+    for (let twice = 0; twice < 2; twice++) await assert.rejects(control.append(bytes('a'), 0), BusError);
     await node.request('get', bytes('x'), 2_000);
     control.publish('live', bytes('change'));
     assert.equal(await heard.promise, 'change');
