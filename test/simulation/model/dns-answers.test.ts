@@ -152,6 +152,22 @@ describe('the model of DNS answers', () => {
     assert.throws(() => told.see('one'), /there is no record/);
   });
 
+  it('a node that reads the log late has what was there before a record that has expired, until it is deleted', () => {
+    const told = new Told().begin();
+    told.write('r1', 'one');
+    const expires_at = new Date(told.ms + 30_000).toISOString();
+    const record = { data: base64('two'), expires_at };
+    told.do('PATCH', '/records/r1', { record }, 200, { id: 'r1', key: KEY, ...FIELDS, ...record });
+    told.do('OPERATOR', '/namespaces/n1', { namespace: { public_read: true } }, 200);
+    const text = `v=svc1;s=ok;t=data;e=b64;f=text;ttl=300;d=${base64('one')}`;
+    const see = (node: string, currentAt: number | null): void =>
+      told.see(null, { node, claim: { epoch: 'e', currentAt }, token: null, answers: [{ text, ttl: 60 }] });
+    assert.throws(() => see('n1', null), /not the envelope/);
+    told.ms += 40_000;
+    assert.throws(() => see('n2', told.ms), /expired/);
+    see('n1', null);
+  });
+
   it('other types have empty answers, whoever may read', () => {
     const told = new Told().begin();
     told.see(null, { type: 'A', token: null });

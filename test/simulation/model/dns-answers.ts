@@ -1,7 +1,7 @@
 import type { Model } from './model.ts';
 import type { Applied, Register, Write } from './register.ts';
 import { type Found, payloadOf, whyNot } from './specification.ts';
-import { namespaceOf } from './state.ts';
+import { namespaceOf, type RecordValue } from './state.ts';
 import { type DnsAnswer, ModelError } from './told.ts';
 
 /**
@@ -86,7 +86,7 @@ export function createDnsCheck(model: Model, { ahead }: DnsCheckOptions): DnsChe
       let earliest = Number.POSITIVE_INFINITY;
       const clocks = { node: answer.clock, sweeper: model.time() + ahead() };
       for (const at of instants(answer, floor)) {
-        for (const possible of possibleAt(answer, at, applied)) {
+        for (const possible of possibleAt(answer, at, applied, claimed)) {
           const reason = whyNot(possible.found, answer, clocks);
           if (reason !== null) reasons.add(reason);
           else {
@@ -119,11 +119,23 @@ export function createDnsCheck(model: Model, { ahead }: DnsCheckOptions): DnsChe
     return new Set([floor, ...starts.filter((from) => from > floor)]);
   }
 
-  function* possibleAt({ key, token }: DnsAnswer, at: number, applied: Applied): Generator<Possible> {
+  /** @param claimed the event before which the node has everything */
+  function* possibleAt(
+    { key, token }: DnsAnswer,
+    at: number,
+    applied: Applied,
+    claimed: number,
+  ): Generator<Possible> {
     const of = <V>(register: Register<V>): readonly Write<V>[] => register.possible(at, at, applied);
     const known = token === null ? undefined : state.tokens.get(token);
+    const latest = model.time() + ahead();
+    // Whoever deletes what has expired may have done so, since the node had everything.
+    const mayEnd = ({ value, to }: Write<RecordValue | null>): boolean => {
+      const expiresAt = value === null ? null : value.expiresAt;
+      return expiresAt !== null && (expiresAt === undefined || expiresAt <= latest) && to > claimed;
+    };
     // The log keeps the last payload of a record alone; deletions stay in it.
-    for (const record of state.record(key).possible(at, at, applied, true)) {
+    for (const record of state.record(key).possible(at, at, applied, mayEnd)) {
       for (const name of of(state.name(namespaceOf(key)))) {
         const space = name.value === null ? undefined : state.namespaces.get(name.value);
         if (space === undefined) {

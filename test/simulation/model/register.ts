@@ -44,10 +44,15 @@ export interface Register<V> {
   /**
    * What may be there at some instant from `from` to `to`, both included.
    * @param applied writes that the reader has seen already: what came before them is not possible
-   * @param mayLack the reader goes through a log that has a value no more once another may have come after it: until that one it may
-   *   have what was there before both
+   * @param mayEnd the reader goes through a log that has a value no more once another may have come after it, or once it may have ended by
+   *   itself: until the log tells of that the reader may have what was there before. Null: he does not
    */
-  possible(from: number, to?: number, applied?: Applied, mayLack?: boolean): readonly Write<V>[];
+  possible(
+    from: number,
+    to?: number,
+    applied?: Applied,
+    mayEnd?: ((write: Write<V>) => boolean) | null,
+  ): readonly Write<V>[];
 }
 
 const NOTHING: Applied = new Set();
@@ -66,11 +71,11 @@ export function createRegister<V>(initial: V): Register<V> {
   return {
     writes,
     begin,
-    possible(from, to = from, applied = NOTHING, mayLack = false) {
+    possible(from, to = from, applied = NOTHING, mayEnd = null) {
       const isLacked = (write: Write<V>): boolean =>
-        mayLack &&
+        mayEnd !== null &&
         write.value !== null &&
-        writes.some((later) => later !== write && !later.isVoid && !isAfter(write, later));
+        (mayEnd(write) || writes.some((later) => later !== write && !later.isVoid && !isAfter(write, later)));
       const isReplaced = (write: Write<V>): boolean =>
         writes.some(
           (other) =>
