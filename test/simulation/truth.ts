@@ -97,6 +97,11 @@ export function createTruth(database: Database): Truth {
     return made;
   }
 
+  async function counted(sql: string): Promise<number> {
+    const { rows } = await database.truth.read.execute<{ count: number }>(sql, []);
+    return rows[0]!.count;
+  }
+
   return {
     get epoch() {
       return bounds.epoch;
@@ -127,14 +132,8 @@ export function createTruth(database: Database): Truth {
       const { rows } = await database.truth.read.execute<{ name: string }>(MISCOUNTED, []);
       return rows.map(({ name }) => name);
     },
-    async closing() {
-      const { rows } = await database.truth.read.execute<{ count: number }>(CLOSING, []);
-      return rows[0]!.count;
-    },
-    async waiting() {
-      const { rows } = await database.truth.read.execute<{ count: number }>(WAITING, []);
-      return rows[0]!.count;
-    },
+    closing: () => counted(CLOSING),
+    waiting: () => counted(WAITING),
     async orphaned() {
       const { rows } = await database.truth.read.execute<{ name: string }>(ORPHANED, []);
       return rows.map(({ name }) => name);

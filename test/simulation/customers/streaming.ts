@@ -28,14 +28,23 @@ interface StreamEvent {
 
 export function createStreaming(clients: Clients, changes: ChangesCheck): Streaming {
   /** @returns whether it can be followed further */
-  function take(follower: Follower, { event, id, data }: StreamEvent, asked: number): boolean {
+  function take(
+    follower: Follower,
+    { event, id, data }: StreamEvent,
+    asked: number,
+    onKey: (key: string) => void,
+  ): boolean {
     // How long to wait before the next connection.
     if (id === null) return true;
     follower.cursor = id;
     const { reader } = follower;
     if (event === 'reset') return false;
     if (event === 'checkpoint') changes.page(reader, [], asked, true);
-    else changes.page(reader, [JSON.parse(data)], asked, false);
+    else {
+      const change = JSON.parse(data);
+      changes.page(reader, [change], asked, false);
+      onKey(change.key);
+    }
     return true;
   }
 
@@ -58,8 +67,7 @@ export function createStreaming(clients: Clients, changes: ChangesCheck): Stream
         try {
           for (const event of events.map(parsed)) {
             if (!isOpen) return;
-            isOpen = take(follower, event, asked);
-            if (event.event === null && event.id !== null) onKey(JSON.parse(event.data).key);
+            isOpen = take(follower, event, asked, onKey);
           }
           if (!isOpen) throw new Reset();
         } catch (error) {
