@@ -2,12 +2,29 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { SCENARIOS } from './below-scenarios.ts';
 import { buildFramePort, openBelow } from './below-world.ts';
 
 export interface Outcome {
   readonly name: string;
   readonly error: string | null;
+}
+
+/** For a scenario that waits for what never comes, so that those after it are told. Each takes at most five seconds, on a slow machine too. */
+const PATIENCE_MS = 30_000;
+
+async function withinPatience(work: Promise<void>): Promise<void> {
+  const giveUp = new AbortController();
+  const limit = sleep(PATIENCE_MS, undefined, giveUp).then(() => {
+    throw new Error(`waited ${PATIENCE_MS} ms for what did not come`);
+  });
+  try {
+    await Promise.race([work, limit]);
+  } finally {
+    limit.catch(() => {});
+    giveUp.abort();
+  }
 }
 
 /** Each has a pair of interfaces of its own. */
@@ -20,7 +37,7 @@ async function runAll(only: string): Promise<void> {
     let error: string | null = null;
     const below = await openBelow(dir, helper);
     try {
-      await scenario(below);
+      await withinPatience(scenario(below));
     } catch (thrown) {
       error = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
     } finally {

@@ -338,7 +338,8 @@ export const SCENARIOS: Readonly<Record<string, (below: Below) => Promise<void>>
       const server = spawn('setpriv', [...nobody, process.execPath, module, socket], {
         stdio: ['ignore', 'pipe', 'inherit'],
       });
-      await once(server.stdout, 'data');
+      const [code] = await Promise.race([once(server.stdout, 'data'), once(server, 'exit')]);
+      assert.equal(typeof code, 'object', 'the server ended');
       assert.ok(below.hasProgram());
       below.client.send(below.client.question(1006, QUESTION));
       await until(() => below.client.repliesTo(1006).length === 1);

@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -62,6 +62,12 @@ const macOf = (device: string, inside = ''): Buffer =>
     /link\/ether (\S+)/.exec(run(`${inside} ip link show ${device}`))![1]!.replaceAll(':', ''),
     'hex',
   );
+
+/** Whether a socket of this network namespace listens there: its file is there from when it is bound, which is earlier. */
+const isListening = (path: string): boolean =>
+  readFileSync('/proc/net/unix', 'utf8')
+    .split('\n')
+    .some((line) => / 00010000 /.test(line) && line.endsWith(` ${path}`));
 
 /** Builds the program that sends and prints frames. @returns its path */
 export function buildFramePort(dir: string): string {
@@ -123,6 +129,7 @@ export async function openBelow(
     repliesTo: (to) => frames.filter(({ toPort }) => toPort === to),
   };
   const socketIn = (where: string): string => join(where, 'loader');
+  const open = new Set<Listening>();
   return {
     client,
     dir,
@@ -131,7 +138,7 @@ export async function openBelow(
       const args = [socketIn(where), String(PORT), ...interfaces];
       const child = spawn(program, args, { stdio: 'ignore' });
       children.push(child);
-      await until(() => existsSync(socketIn(where)));
+      await until(() => isListening(socketIn(where)));
       return child;
     },
     async listen({ mode = 'auto', device = OURS.device, queue = 0, ...options } = {}, where = dir) {
@@ -166,10 +173,22 @@ export async function openBelow(
         },
         loadUdpAddon()!,
       );
-      return { changes, below: () => below, all: () => all, close: () => listener.close(0) };
+      const listening: Listening = {
+        changes,
+        below: () => below,
+        all: () => all,
+        close: () => {
+          open.delete(listening);
+          return listener.close(0);
+        },
+      };
+      open.add(listening);
+      return listening;
     },
     hasProgram: () => /\bxdp|prog\/xdp/.test(run(`ip -details link show ${OURS.device}`)),
     async close() {
+      // Of a scenario that failed: the next one has the same port.
+      await Promise.all(Array.from(open, (listening) => listening.close()));
       run(`ip link del ${OURS.device}`);
       for (const child of children) child.kill('SIGKILL');
       const alive = children.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null);
