@@ -5,12 +5,18 @@ import type { DatasetTarget, HostedTarget } from './view.ts';
 
 export interface ViewTarget extends HostedTarget, DatasetTarget {}
 
-/** Applies one change to a view. A record upsert with an erased payload does nothing: a later change replaces it. */
+/**
+ * Applies one change to a view. An upsert of a record whose payload was erased withholds the record until the later change that replaced it: what the
+ * view has is older, and those who may read by then may not be those who could read it.
+ */
 export function applyChange(target: ViewTarget, change: AppliedChange): void {
   switch (change.type) {
     case 'record.upserted': {
       const { key, data, contentType, ttlSeconds, expiresAt, encoding } = change;
-      if (data === null) return;
+      if (data === null) {
+        target.withholdRecord(key);
+        return;
+      }
       const format = contentFormat(contentType, FORMATS);
       const plain = encoding === 'plain';
       target.putRecord(key, { data: Buffer.from(data, 'base64'), plain, format, ttlSeconds, expiresAt });
@@ -75,7 +81,13 @@ function noteExpiry(
   else if (cause === 'direct') target.forgetExpired(key, namespace);
 }
 
-type Deletion = 'deleteRecord' | 'rememberExpired' | 'forgetExpired' | 'dropNamespace' | 'deleteToken';
+type Deletion =
+  | 'deleteRecord'
+  | 'withholdRecord'
+  | 'rememberExpired'
+  | 'forgetExpired'
+  | 'dropNamespace'
+  | 'deleteToken';
 
 export type UpsertTarget = Omit<ViewTarget, Deletion>;
 
@@ -90,6 +102,7 @@ export function snapshotTarget(upserts: UpsertTarget): ViewTarget {
   return {
     ...upserts,
     deleteRecord: refuse,
+    withholdRecord: refuse,
     rememberExpired: refuse,
     forgetExpired: refuse,
     dropNamespace: refuse,

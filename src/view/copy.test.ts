@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { recordedFiles } from '../../test/support/base/files/hooked-files.ts';
+import { payloadText } from '../../test/support/view/memory-view.ts';
 import {
   deleted,
   namespaceDeleted,
@@ -49,7 +50,7 @@ describe('a copy of the view', () => {
     assert.equal(copy.cursor(), cursor);
     const reader = openLmdbReader({ path: to });
     for (let i = 0; i < count; i++) {
-      const is = Buffer.from(reader.record(keyOf(i))!.data).toString();
+      const is = payloadText(reader.record(keyOf(i)));
       assert.equal(is, i < cursor - 2 ? 'later' : payload(i));
     }
     await reader.close();

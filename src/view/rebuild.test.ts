@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
+import { payloadText } from '../../test/support/view/memory-view.ts';
 import { namespaceUpserted, upserted } from '../../test/support/view/view-changes.ts';
 import { createFreshness } from './freshness.ts';
 import { openLmdbReader } from './reader.ts';
@@ -91,7 +92,7 @@ describe('rebuild beside the serving view', () => {
     await rebuild.finish([], 3, 'an epoch');
     const reader = openLmdbReader({ path });
     for (let i = 0; i < records; i += 13) {
-      const value = Buffer.from(reader.record(`k${(i * 7919) % records}.res.ns.v1`)!.data).toString();
+      const value = payloadText(reader.record(`k${(i * 7919) % records}.res.ns.v1`));
       assert.equal(value, 'v'.repeat(120 + (i % 90)));
     }
     await reader.close();
@@ -154,7 +155,7 @@ describe('rebuild beside the serving view', () => {
       assert.ok(cursor !== null && cursor >= first);
       for (let i = 0; i < records; i++) {
         const record = reader.record(`k${i}.res.ns.v1`);
-        assert.equal(record && Buffer.from(record.data).toString(), String(cursor));
+        assert.equal(payloadText(record), String(cursor));
       }
       assert.equal(readdirSync(path).length, 3, 'what was half built is removed');
       await reader.close();
@@ -176,7 +177,7 @@ describe('rebuild beside the serving view', () => {
     await rebuild.finish([], 2, 'an epoch');
     assert.equal(writer.isLost(), false);
     reader.refresh();
-    assert.equal(Buffer.from(reader.record('res.ns.v1')!.data).toString(), 'again');
+    assert.equal(payloadText(reader.record('res.ns.v1')), 'again');
     await reader.close();
     await writer.close();
     const again = openLmdbWriter({ path });

@@ -31,6 +31,8 @@ export interface HostedRecord {
 export interface HostedTarget {
   putRecord(key: string, record: HostedRecord): void;
   deleteRecord(key: string): void;
+  /** The record has a value that is gone from the log; a later change has another one, or deletes it. */
+  withholdRecord(key: string): void;
   /** The record of this key was deleted because it had expired, at this time in milliseconds since the epoch. */
   rememberExpired(key: string, namespace: string, at: number): void;
   /** The record of this key was deleted by its owner: a query of it is no longer `expired`. */
@@ -48,8 +50,8 @@ export interface HostedView {
   namespace(name: string): HostedNamespace | null;
   /** @param digest lower-case hex SHA-256 of the presented token */
   token(digest: string): HostedToken | null;
-  /** May return an expired record that is not erased yet: the caller drops it. */
-  record(key: string): HostedRecord | null;
+  /** May return an expired record that is not erased yet: the caller drops it. Withheld: there is one, and the view lacks its value for a moment. */
+  record(key: string): HostedRecord | 'withheld' | null;
   /**
    * Whether a record of this key expired in the last `LIMITS.expiredMinutes`, or a little earlier. It takes the same steps for every key of a snapshot.
    * @param namespaceId so that the next owner of a name learns nothing of the one before

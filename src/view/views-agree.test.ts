@@ -73,7 +73,9 @@ function isOfOneLife(change: ChangeBody, gone: Set<string>): boolean {
 }
 
 async function rebuild(view: ViewWriter, changes: readonly ChangeBody[], cursor: number): Promise<void> {
-  const isUpsert = ({ type }: ChangeBody): boolean => /upserted|minted|items|published|key|^log/.test(type);
+  const isUpsert = (change: ChangeBody): boolean =>
+    /upserted|minted|items|published|key|^log/.test(change.type) &&
+    !('data' in change && change.data === null);
   const next = await view.rebuild();
   await next.load(changes.filter(isUpsert));
   await next.finish(
@@ -175,7 +177,9 @@ function contents(view: HostedView & { readonly datasets: DatasetView }): unknow
     tokens: TOKENS.map((at) => view.token(digestOf(at))),
     records: KEYS.map((at) => {
       const record = view.record(at);
-      return record === null ? null : { ...record, data: Buffer.from(record.data).toString('hex') };
+      return record === null || record === 'withheld'
+        ? record
+        : { ...record, data: Buffer.from(record.data).toString('hex') };
     }),
     maxTtls: NAMES.map((at) => view.maxTtl(at)),
     expired: KEYS.filter((at) => view.hasExpired(at, NAMESPACE_ID, EXPIRED_AT + 600_000)),

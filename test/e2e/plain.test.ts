@@ -13,6 +13,7 @@ import { RRTYPE } from '../../src/protocol/dns/codes.ts';
 import { encodeQuery } from '../../src/protocol/dns/message/message.ts';
 import { nameFromText } from '../../src/protocol/dns/name.ts';
 import { openLmdbReader } from '../../src/view/reader.ts';
+import type { HostedRecord } from '../../src/view/view.ts';
 import { openLmdbWriter } from '../../src/view/writer.ts';
 import { tlsFetch } from '../support/sdk/tls-fetch.ts';
 import { type Account, account, startUqrp, type Uqrp } from '../support/server-process.ts';
@@ -136,7 +137,7 @@ describe('records in plain text', () => {
       path: join(dir, 'view'),
       freshness: { commits: () => commits, generation: () => 0 },
     });
-    const answer = () => hostedEnvelope(reader.record('r.acme.v1')!).toString();
+    const answer = () => hostedEnvelope(reader.record('r.acme.v1') as HostedRecord).toString();
     assert.equal(answer(), `${HEAD}a;b`);
     await writer.apply([decodeChange({ ...row, seq: 2, body: JSON.stringify(members) })], 2);
     commits++;

@@ -31,6 +31,7 @@ import { inState } from '../support/feed/bus/bus-suite.ts';
 import { natsMissing } from '../support/feed/bus/nats-server.ts';
 import { controlEnd, keyOfAny } from '../support/feed/exchange/nodes.ts';
 import { createFakeSource } from '../support/feed/fake-source.ts';
+import { payloadText } from '../support/view/memory-view.ts';
 import { namespaceUpserted, upserted } from '../support/view/view-changes.ts';
 
 const random = (octets: number): Uint8Array => randomBytes(octets);
@@ -134,7 +135,7 @@ describe('the process that makes snapshots', { skip: natsMissing() ?? false }, (
     });
     await follower.ready;
     const reader = openLmdbReader({ path: join(path, 'view') });
-    const text = Buffer.from(reader.record('k7.res.ns.v1')!.data).toString();
+    const text = payloadText(reader.record('k7.res.ns.v1')) ?? '';
     const cursor = view.cursor();
     await follower.stop();
     log.close();

@@ -6,12 +6,15 @@ import type { HostedRecord } from '../../src/view/view.ts';
 interface Version {
   readonly seq: number;
   readonly value: string | null;
-  /** The log does not have this payload any more: a view that reads it later goes on with the version before. */
+  /** The log does not have this payload any more: a view that reads it later withholds the record. */
   isErased: boolean;
 }
 
 /** A payload that was erased before anybody looked at the log: whoever was faster has it. */
 const UNKNOWN = '';
+
+/** What a view has of a record whose payload was gone from the log when it came there. */
+export const WITHHELD = 'withheld';
 
 export interface History {
   /** @param id of a namespace, token or record, with a prefix for the kind */
@@ -54,13 +57,13 @@ export function createHistory(versions = new Map<string, Version[]>()): History 
     allows(id, value, from) {
       const list = ofId(id);
       const isIt = (version: Version): boolean =>
-        version.value === value || (value !== null && version.value === UNKNOWN);
-      const isThere = (all: readonly Version[]): boolean =>
-        (value === null && (all.length === 0 || all[0]!.seq > from)) ||
-        all.some((version, at) => isIt(version) && isLastAt(all, at, from));
-      if (isThere(list)) return true;
-      // A view that skipped rows without a payload.
-      return isThere(list.filter((version) => !version.isErased || version.value === value));
+        version.value === value ||
+        (value === WITHHELD && version.isErased) ||
+        (value !== null && version.value === UNKNOWN);
+      return (
+        (value === null && (list.length === 0 || list[0]!.seq > from)) ||
+        list.some((version, at) => isIt(version) && isLastAt(list, at, from))
+      );
     },
     wasAway: (id, seq) => {
       const list = ofId(id);

@@ -1,7 +1,15 @@
 import type { HostedRecord } from '../../src/view/view.ts';
 import type { MemoryState } from '../support/view/memory-view.ts';
 import { versionText } from './datasets/editions.ts';
-import { answerParts, type History, LOG_HEAD, openness, proofName, versionName } from './history.ts';
+import {
+  answerParts,
+  type History,
+  LOG_HEAD,
+  openness,
+  proofName,
+  versionName,
+  WITHHELD,
+} from './history.ts';
 import type { Truth } from './truth.ts';
 
 export class InvariantError extends Error {
@@ -39,7 +47,8 @@ function contentsOf(
 /** Views replace a record and never change it, so each text is made once. */
 const texts = new WeakMap<HostedRecord, string>();
 
-function textOf(record: HostedRecord): string {
+function textOf(record: HostedRecord | 'withheld'): string {
+  if (record === 'withheld') return WITHHELD;
   const known = texts.get(record);
   if (known !== undefined) return known;
   const text = answerParts(record, Buffer.from(record.data).toString('base64'));

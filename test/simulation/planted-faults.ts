@@ -145,6 +145,14 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     to: "({ type }) => type !== 'dataset.items' && type !== 'token.revoked'",
     finds: ANSWERS,
   },
+  'replaced-value-stays': {
+    why: 'a node that reads on shows a value that was replaced before its namespace was opened',
+    file: 'src/view/apply.ts',
+    from: '        target.withholdRecord(key);\n',
+    to: '',
+    small: true,
+    finds: LOG,
+  },
   'all-namespaces-public': {
     why: 'everybody reads private records',
     file: 'src/view/apply.ts',

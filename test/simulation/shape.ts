@@ -17,6 +17,8 @@ export interface Shape {
   readonly restoredAfter: number | null;
   /** After so many steps it is made; null: where chance says so, or at the beginning. */
   readonly backedUpAfter: number | null;
+  /** After so many steps nodes hear nothing, and what they miss is gone from the log when they read on; null: never. */
+  readonly replacedAfter: number | null;
   /** The operator publishes versions of a dataset. */
   readonly hasDatasets: boolean;
   /** What it publishes goes into a transparency log. */
@@ -53,6 +55,7 @@ const PUBLISHING = { every: 9, at: 3 } as const;
 /** Of the seeds in which something is published. Signers wait for seconds: more steps. */
 const LOGGED = { every: 27, at: 12, steps: 15, restored: 0.3 } as const;
 const TEAM = { every: 29, at: 5 } as const;
+const REPLACING = { every: 12, at: 7 } as const;
 const LEAVING = { every: 11, at: 6 } as const;
 const KEEPING = { every: 17, at: 8 } as const;
 const INNER = { every: 19, at: 1 } as const;
@@ -109,6 +112,7 @@ export function shapeOf(seed: number): Shape {
     isWhole: seed % WHOLE === 0,
     // A seed that rolls keys takes too long to be made short.
     losesAcknowledgements: !rollsKeys && seed % UNACKNOWLEDGED.every === UNACKNOWLEDGED.at,
+    replacedAfter: seed % REPLACING.every === REPLACING.at ? size.steps - 1 : null,
     // Late enough that somebody has minted one.
     sleepsAfter: seed % ENDING.every === ENDING.at ? Math.floor(size.steps / 2) : null,
   };

@@ -23,6 +23,10 @@ const REST_MS = 4_000;
 /** And usage has arrived: hourly keys whose delivery was lost come again after a minute, and an unanswered batch after eight seconds more. */
 const USAGE_MS = 80_000;
 const LOOK_MS = 250;
+/** The fan-out passes a change within a second, and upkeep erases what it replaced within another. */
+const ERASED_MS = 8_000;
+/** Nodes find that they lack something within two seconds. */
+const READ_ON_MS = 3_000;
 /** Answers wait in workers for a second, and in memory for two looks at the spool. */
 const STARTED_MS = 1_000;
 const SPOOLED_MS = 8_000;
@@ -70,7 +74,8 @@ async function storm(
   await scheduler.advance(500);
   void judged.begin();
   await scheduler.advance(1_000);
-  const { steps, sleepsAfter, backedUpAfter, restoredAfter, losesAcknowledgements } = shapeOf(seed);
+  const { steps, sleepsAfter, replacedAfter, backedUpAfter, restoredAfter, losesAcknowledgements } =
+    shapeOf(seed);
   for (let step = 0; step < steps; step++) {
     for (const each of [random, customers, judged]) each.enter(step);
     const ms = random.chance(0.1) ? random.between(500, 3_000) : random.between(1, 300);
@@ -101,6 +106,7 @@ async function storm(
     if (random.chance(0.2)) heal(world, ends);
     await scheduler.advance(ms);
     if (step === sleepsAfter) world.pauseUntilTokenEnds();
+    if (step === replacedAfter) await replaceUnheard(world);
     if (world.rollsKeys && step % ROLLING_STEPS === ROLLING_STEPS - 1) world.pauseHours();
     // Control prunes its log after days: the history reads it before.
     if (world.rollsKeys) await world.look();
@@ -143,6 +149,21 @@ async function loseUsage(world: World): Promise<void> {
   await scheduler.advance(UNREAD_MS);
   world.usageLoss = null;
   for (const { machine } of nodes) machine.disk.isUnreadable = false;
+}
+
+/** What was replaced has left the log by then, and the stream never had it: nodes read on from control, in parts. */
+async function replaceUnheard(world: World): Promise<void> {
+  const { broker, scheduler, nodes, customers } = world;
+  for (const { name } of nodes) broker.cut(name);
+  void customers.replaceAll();
+  await scheduler.advance(ERASED_MS);
+  broker.purge(Number.POSITIVE_INFINITY);
+  customers.disturbed();
+  for (const { name } of nodes) broker.heal(name);
+  for (let ms = 0; ms < READ_ON_MS; ms += READ_ON_MS / 50) {
+    for (const node of nodes) node.isAsked();
+    await scheduler.advance(READ_ON_MS / 50);
+  }
 }
 
 const LATE = 'network: messages come up to a minute late';

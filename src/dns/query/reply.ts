@@ -62,6 +62,7 @@ const BUSY = edeOption(EDE.OTHER, 'too many answers to sign');
 const STALE = edeOption(EDE.STALE_ANSWER, 'value past its lifetime');
 const FAILURES: Readonly<Record<FailureCause, EdnsOption>> = {
   storage: edeOption(EDE.OTHER, 'storage failure'),
+  withheld: edeOption(EDE.NOT_READY, 'a newer value is on its way'),
   provider: edeOption(EDE.NETWORK_ERROR, 'provider failure'),
   signing: edeOption(EDE.OTHER, 'signing failure'),
   'too-large': edeOption(EDE.OTHER, 'answer too large'),

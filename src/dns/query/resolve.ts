@@ -136,6 +136,7 @@ export function checkAccess(query: Query, view: HostedView, settings: AccessSett
 
 const MISSING: Outcome = { kind: 'empty', reason: 'missing', until: FOREVER };
 const EXPIRED: Outcome = { kind: 'empty', reason: 'expired', until: FOREVER };
+const WITHHELD: Outcome = { kind: 'failed', cause: 'withheld' };
 
 /** How a record may be read, and what the view knows where it has none. */
 interface HostedReading {
@@ -149,8 +150,13 @@ interface HostedReading {
  * The outcome for a stored record. An expired record is NODATA even before its erasure arrives. Why an answer is empty is for the query log
  * alone: both answers are the same octets.
  */
-function hostedOutcome(record: HostedRecord | null, reading: HostedReading, now: number): Outcome {
+function hostedOutcome(
+  record: ReturnType<HostedView['record']>,
+  reading: HostedReading,
+  now: number,
+): Outcome {
   if (record === null) return reading.hasExpired() ? EXPIRED : MISSING;
+  if (record === 'withheld') return WITHHELD;
   const { expiresAt } = record;
   if (expiresAt !== null && expiresAt <= now) return EXPIRED;
   const text = hostedEnvelope(record);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createFeedWorld, type FeedWorld, type Node } from '../../../test/support/feed/bus/feed-world.ts';
+import { payloadText } from '../../../test/support/view/memory-view.ts';
 import type { ChangeBody } from '../../protocol/change.ts';
 import { SUBJECTS } from '../bus/bus.ts';
 
@@ -320,7 +321,7 @@ describe('a node on a hostile bus', () => {
 });
 
 function contents({ view }: Node): unknown {
-  const records = [...view.state.records].map(([key, { data }]) => [key, Buffer.from(data).toString()]);
+  const records = [...view.state.records].map(([key, record]) => [key, payloadText(record)]);
   return { cursor: view.cursor(), records };
 }
 

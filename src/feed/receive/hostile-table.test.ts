@@ -5,6 +5,7 @@ import { signingKeys } from '../../../test/support/feed/batch/keys.ts';
 import { header, revocations } from '../../../test/support/feed/batch/messages.ts';
 import { testSecrets } from '../../../test/support/feed/bus/bus-source-world.ts';
 import { createFeedWorld, type FeedWorld, type Node } from '../../../test/support/feed/bus/feed-world.ts';
+import { payloadText } from '../../../test/support/view/memory-view.ts';
 import type { ChangeBody } from '../../protocol/change.ts';
 import { SUBJECTS, subjectOfNode } from '../bus/bus.ts';
 import { packRows, writeBatch } from '../message/batch.ts';
@@ -113,7 +114,7 @@ function record(key: string, text: string): ChangeBody {
 }
 
 function contents({ view }: Node): unknown {
-  const records = [...view.state.records].map(([key, { data }]) => [key, Buffer.from(data).toString()]);
+  const records = [...view.state.records].map(([key, record]) => [key, payloadText(record)]);
   return { cursor: view.cursor(), records };
 }
 
@@ -161,7 +162,7 @@ async function play(kind: Kind, attack: Attack, reason: FeedRefusal): Promise<vo
 
 function wanted({ origin }: FeedWorld): unknown {
   const { cursor, records } = origin.state();
-  return { cursor, records: [...records].map(([key, { data }]) => [key, Buffer.from(data).toString()]) };
+  return { cursor, records: [...records].map(([key, record]) => [key, payloadText(record)]) };
 }
 
 for (const [name, { attack, counts }] of Object.entries(ATTACKS)) {

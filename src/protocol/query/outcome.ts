@@ -1,7 +1,7 @@
 import type { EnvelopeErrorCode } from './envelope.ts';
 
 /** Why a query failed. Each cause has an extended error. */
-export type FailureCause = 'storage' | 'provider' | 'signing' | 'too-large' | 'internal';
+export type FailureCause = 'storage' | 'withheld' | 'provider' | 'signing' | 'too-large' | 'internal';
 
 /**
  * The result of a query. `until` is the millisecond at which time alone makes it untrue (an expiry, a TTL that ends): no

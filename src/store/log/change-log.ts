@@ -203,8 +203,8 @@ const ERASE_BEFORE = statement<{ latest: string }>(eraseBefore('json_each(:lates
 
 /**
  * Takes payloads out of the log that a later change of the same record replaced or deleted, as far as the fan-out has told
- * of that later change. The rows stay, so that `seq` has no gap; a view that meets such an upsert passes over it, for the
- * later change follows. What a write and a deletion leave when they race is erased by the same rule: the log has one order.
+ * of that later change. The rows stay, so that `seq` has no gap; a view that meets such an upsert withholds the record,
+ * until the later change comes. What a write and a deletion leave when they race is erased by the same rule: the log has one order.
  * @param limit changes that the unit goes through at most
  * @returns how many it went through; fewer than `limit` means that there are no more
  */

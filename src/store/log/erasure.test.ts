@@ -6,13 +6,14 @@ import { onEachEngine } from '../../../test/support/store/engines.ts';
 import { type Home, putRecord, settle, upsert, withStore } from '../../../test/support/store/fixtures.ts';
 import { findRows, oneRow, updateRows } from '../../../test/support/store/rows.ts';
 import { plansOf } from '../../../test/support/store/statement-plans.ts';
+import { createMemoryView, payloadText } from '../../../test/support/view/memory-view.ts';
+import { namespaceUpserted } from '../../../test/support/view/view-changes.ts';
 import { deleteClosed, deleteNamespace } from '../../control/namespaces/deletion.ts';
-
 import { patchRecord } from '../../control/records/rules.ts';
 import { deleteRecords } from '../records.ts';
 import type { Store, Tx } from '../store.ts';
 import { advanceCursor } from '../webhooks/fan-out.ts';
-import { appendChanges, eraseSuperseded, isErasureDue } from './change-log.ts';
+import { appendChanges, eraseSuperseded, isErasureDue, type NewChange } from './change-log.ts';
 
 /** Payloads leave the log once a later change of their record was told of, and not before. */
 onEachEngine((create) => {
@@ -59,6 +60,34 @@ onEachEngine((create) => {
       assert.deepEqual(payloadsRead, [null, Buffer.from('second').toString('base64')]);
       stop();
     });
+
+    scenario(
+      'a view that reads on past a payload that is gone has none of before, in a namespace that was opened meanwhile',
+      async (store) => {
+        const home = await settle(store);
+        const view = createMemoryView();
+        const readOn = async (limit: number): Promise<void> => {
+          const changes = await changesAfter(store.changes, view.cursor() ?? 0, limit);
+          await view.apply(changes, changes.at(-1)!.seq);
+        };
+        const shown = (): unknown => [
+          view.namespace(home.namespace)?.publicRead,
+          payloadText(view.record(`a.doc.${home.namespace}.v1`)),
+        ];
+        await store.write((tx) => putRecord(tx, home, 'a', { data: Buffer.from('secret') }));
+        await readOn(1);
+        await replace(store, home, 'a', 'for everybody');
+        const opened = namespaceUpserted(home.namespace, true, false, home.namespaceId) as NewChange;
+        await store.write((tx) => appendChanges(tx, [{ ...opened, owner: null, cause: 'direct' }], 1));
+        await replace(store, home, 'a', 'later');
+        await passTo(store, 4);
+        await erase(store);
+        await readOn(2);
+        assert.deepEqual(shown(), [true, 'withheld']);
+        await readOn(1);
+        assert.deepEqual(shown(), [true, 'later']);
+      },
+    );
 
     scenario('a deleted record leaves no payload, a new one under its key keeps its own', async (store) => {
       const home = await settle(store);

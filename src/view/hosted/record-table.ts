@@ -28,6 +28,7 @@ import {
   encodeNumber,
   encodeRecord,
   encodeToken,
+  WITHHELD,
 } from './record-values.ts';
 
 /** LMDB stores no empty value; the key of an index entry holds everything. */
@@ -45,14 +46,18 @@ type Emit = (key: Bytes, value: Uint8Array) => void;
  * Emits the entries of an upsert; key and value are valid until the call returns. A name that no query can contain has
  * none: one such change must not block the changes after it.
  */
-export function hostedEntriesTo(emit: Emit): Pick<HostedTarget, 'putRecord' | 'putNamespace' | 'putToken'> {
+export function hostedEntriesTo(
+  emit: Emit,
+): Pick<HostedTarget, 'putRecord' | 'withholdRecord' | 'putNamespace' | 'putToken'> {
+  const toRecord = (key: string, value: () => Uint8Array): void => {
+    const at = recordTableKey(key);
+    if (at === null) return;
+    emit(at, value());
+    emit(recordVersionKey(key), PRESENT);
+  };
   return {
-    putRecord(key, record) {
-      const at = recordTableKey(key);
-      if (at === null) return;
-      emit(at, encodeRecord(record));
-      emit(recordVersionKey(key), PRESENT);
-    },
+    putRecord: (key, record) => toRecord(key, () => encodeRecord(record)),
+    withholdRecord: (key) => toRecord(key, () => WITHHELD),
     putNamespace(name, namespace, maxTtl) {
       const at = namespaceKey(name);
       if (at === null) return;

@@ -5,7 +5,7 @@ import type { HostedNamespace, HostedRecord, HostedToken } from '../view.ts';
  * default TTL and no expiry take 301: page fill decides how much memory a node needs.
  */
 
-/** Formats by code, up to 31; only ever append. Code 0: spelled out, a length byte and letters. */
+/** Formats by code, up to 30; only ever append. Code 0: spelled out, a length byte and letters. */
 const FORMATS = [
   '',
   'bin',
@@ -31,6 +31,8 @@ const FORMATS = [
 const CODE_OF: ReadonlyMap<string, number> = new Map(FORMATS.map((format, code) => [format, code]));
 
 const FORMAT_BITS = 0x1f;
+/** Instead of a record: its format would be 31, which none has. */
+export const WITHHELD: Uint8Array = Buffer.of(FORMAT_BITS);
 /** The payload is plain text. */
 const IS_PLAIN = 0x20;
 /** Six bytes of milliseconds follow: enough for the year 9999. */
@@ -63,9 +65,10 @@ export function encodeRecord({ data, plain, format, ttlSeconds, expiresAt }: Hos
 }
 
 /** @param bytes may be overwritten by the next read: the payload is copied */
-export function decodeRecord(bytes: Buffer): HostedRecord {
+export function decodeRecord(bytes: Buffer): HostedRecord | 'withheld' {
   const length = bytes.length;
   const flags = bytes[0]!;
+  if (flags === WITHHELD[0] && length === 1) return 'withheld';
   const code = flags & FORMAT_BITS;
   let format: string = FORMATS[code] ?? 'bin';
   let at = 1;

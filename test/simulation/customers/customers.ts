@@ -25,6 +25,7 @@ import { createLeaving } from './leaving.ts';
 import { createOperating } from './operating.ts';
 import { createOwning } from './owning.ts';
 import { createPropagating } from './propagating.ts';
+import { createReplacing } from './replacing.ts';
 
 /** What customers and the operator do, by the seed: each seed and each customer has some of it. */
 export interface Customers {
@@ -39,6 +40,8 @@ export interface Customers {
   readonly readAll: () => Promise<void>;
   /** Each has a record, and a token that opens it. */
   readonly writeForReads: () => Promise<void>;
+  /** Each replaces a record of its own several times. */
+  readonly replaceAll: () => Promise<void>;
   /** What `GET /usage` tells each, by mail address; without those who got no answer. */
   readonly readUsage: () => Promise<ReadonlyMap<string, Answers>>;
   /** Everything that was begun has ended. */
@@ -91,6 +94,7 @@ export function createCustomers(options: CustomersOptions): Customers {
   const following = createFollowing(clients, random, changes, payloads);
   const propagating = createPropagating(clients, random, options.onApplied);
   const webhooks = options.deliveriesEnd ? WEBHOOKS : 1;
+  const replacing = createReplacing(send, clients, random, payloads);
   const owning = createOwning(send, random, options.newUrl);
   const leaving = createLeaving(clients, random, write, (customer, isDone) => {
     left.push(customer);
@@ -365,6 +369,9 @@ export function createCustomers(options: CustomersOptions): Customers {
     },
     async writeForReads() {
       for (const customer of all) for (const name of ALWAYS) await run(actions[name]![1], customer);
+    },
+    async replaceAll() {
+      await Promise.all(all.map((customer) => run(replacing, customer)));
     },
     async readUsage() {
       const shown = new Map<string, Answers>();

@@ -36,7 +36,7 @@ import { createTeam, type Team } from './team.ts';
 export interface JudgedCustomers
   extends Pick<
     Customers,
-    'begin' | 'act' | 'readAll' | 'writeForReads' | 'readUsage' | 'tokenEnd' | 'dayPasses'
+    'begin' | 'act' | 'readAll' | 'writeForReads' | 'replaceAll' | 'readUsage' | 'tokenEnd' | 'dayPasses'
   > {
   /** From here on what they do depends on the seed and this step alone. */
   enter(step: number): void;
@@ -285,6 +285,7 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
     readAll: customers.readAll,
     readUsage: customers.readUsage,
     writeForReads: customers.writeForReads,
+    replaceAll: customers.replaceAll,
     tokenEnd: (now) => customers.tokenEnd(now),
     dayPasses: () => customers.dayPasses(),
     enter: (step) => random.enter(step),

@@ -103,7 +103,7 @@ export function createAsking(options: AskingOptions): Asking {
     const sentAt = from?.at ?? scheduler.now();
     const kept = from === null ? null : process.shared.kept();
     const views = kept === null ? [process.view] : [kept, process.view];
-    const verdicts = views.map((view) => judge(view, asked, process.clock()));
+    const verdicts = views.map((view) => judge(view, asked, process.clock(), validator !== null));
     const told = (answer: DecodedAnswer | null): void => {
       const { worker } = question;
       const answeredAt = scheduler.now();

@@ -6,7 +6,7 @@ import type { ReadableView } from './shared-view.ts';
 
 /** What the answer must be. */
 export interface Verdict {
-  readonly rcode: 'NOERROR' | 'REFUSED' | 'FORMERR';
+  readonly rcode: 'NOERROR' | 'REFUSED' | 'FORMERR' | 'SERVFAIL';
   readonly envelope: string | null;
   /** Seconds; the answer's is at most this. */
   readonly ttlMax: number;
@@ -19,15 +19,19 @@ export interface Verdict {
 const FOREVER = Number.POSITIVE_INFINITY;
 
 const REFUSED: Verdict = { rcode: 'REFUSED', envelope: null, ttlMax: 0, metered: null, until: FOREVER };
+const WITHHELD: Verdict = { rcode: 'SERVFAIL', envelope: null, ttlMax: 0, metered: null, until: FOREVER };
 const EMPTY: Verdict = { rcode: 'NOERROR', envelope: null, ttlMax: 0, metered: null, until: FOREVER };
 
 /** Seconds, of answers of the registry. */
 const DATASET_TTL = 3600;
 const LOG_TTL = { proof: 3600, checkpoint: 60 } as const;
 
-/** @param now by the node's clock */
-export function judge(view: ReadableView, asked: AskedName, now: number): Verdict {
-  const { key, namespace, token, type, dataset } = asked;
+/**
+ * @param now by the node's clock
+ * @param isSigned whether the zone is
+ */
+export function judge(view: ReadableView, asked: AskedName, now: number, isSigned: boolean): Verdict {
+  const { key, namespace, token, type, dataset, dnssecOk } = asked;
   if (dataset !== null) {
     if (type !== 'TXT') return EMPTY;
     if (isOfLog(dataset)) return judgeOfLog(view, dataset);
@@ -40,10 +44,14 @@ export function judge(view: ReadableView, asked: AskedName, now: number): Verdic
   const shown = view.token(digest);
   const isPrivate =
     !isOpen && !isSuspended && shown !== null && shown.namespace === namespace && shown.expiresAt > now;
+  const mayRead = isOpen || isPrivate;
+  const record = mayRead ? view.record(key) : null;
+  // Proofs of what is not there, and signatures over them, tell whether there is a record.
+  const isProven = isSigned && (type === 'NSEC' || dnssecOk);
+  if (record === 'withheld' && (type === 'TXT' || isProven)) return WITHHELD;
   // Of another type nothing is ever refused, so that the code tells nothing.
-  if (type !== 'TXT') return EMPTY;
-  if (!isOpen && !isPrivate) return REFUSED;
-  const record = view.record(key);
+  if (type !== 'TXT' || record === 'withheld') return EMPTY;
+  if (!mayRead) return REFUSED;
   if (record === null || (record.expiresAt !== null && record.expiresAt <= now)) return EMPTY;
   const { data, plain, format, ttlSeconds, expiresAt } = record;
   const encoded = Buffer.from(data).toString(plain ? 'latin1' : 'base64');

@@ -134,12 +134,14 @@ export function createDnsCheck(model: Model, { ahead }: DnsCheckOptions): DnsChe
       const expiresAt = value === null ? null : value.expiresAt;
       return expiresAt !== null && (expiresAt === undefined || expiresAt <= latest) && to > claimed;
     };
-    // The log keeps the last payload of a record alone; deletions stay in it.
-    for (const record of state.record(key).possible(at, at, applied, mayEnd)) {
+    const records = state.record(key);
+    for (const record of of(records)) {
+      // The log keeps the last payload of a record alone, and a node does without those of before.
+      const isGone = record.value !== null && (records.mayBeReplaced(record) || mayEnd(record));
       for (const name of of(state.name(namespaceOf(key)))) {
         const space = name.value === null ? undefined : state.namespaces.get(name.value);
         if (space === undefined) {
-          yield { found: { namespace: null, token: null, record: record.value }, by: [record, name] };
+          yield { found: { namespace: null, token: null, record: record.value, isGone }, by: [record, name] };
           continue;
         }
         const flags = [space.isClosed, space.isSuspended, space.publicRead, known?.isLive ?? null];
@@ -159,6 +161,7 @@ export function createDnsCheck(model: Model, { ahead }: DnsCheckOptions): DnsChe
               namespace,
               token: known === undefined ? null : { ...known, isLive: isLive! },
               record: record.value,
+              isGone,
             };
             yield { found, by: [record, name, maxTtl, ...by.filter((write) => write !== null)] };
           }

@@ -44,15 +44,10 @@ export interface Register<V> {
   /**
    * What may be there at some instant from `from` to `to`, both included.
    * @param applied writes that the reader has seen already: what came before them is not possible
-   * @param mayEnd the reader goes through a log that has a value no more once another may have come after it, or once it may have ended by
-   *   itself: until the log tells of that the reader may have what was there before. Null: he does not
    */
-  possible(
-    from: number,
-    to?: number,
-    applied?: Applied,
-    mayEnd?: ((write: Write<V>) => boolean) | null,
-  ): readonly Write<V>[];
+  possible(from: number, to?: number, applied?: Applied): readonly Write<V>[];
+  /** Whether another one may have come after it. */
+  mayBeReplaced(write: Write<V>): boolean;
 }
 
 const NOTHING: Applied = new Set();
@@ -71,19 +66,15 @@ export function createRegister<V>(initial: V): Register<V> {
   return {
     writes,
     begin,
-    possible(from, to = from, applied = NOTHING, mayEnd = null) {
-      const isLacked = (write: Write<V>): boolean =>
-        mayEnd !== null &&
-        write.value !== null &&
-        (mayEnd(write) || writes.some((later) => later !== write && !later.isVoid && !isAfter(write, later)));
+    possible(from, to = from, applied = NOTHING) {
       const isReplaced = (write: Write<V>): boolean =>
         writes.some(
-          (other) =>
-            isAfter(other, write) &&
-            (applied.has(other) || (other.isCertain && other.to <= from && !isLacked(other))),
+          (other) => isAfter(other, write) && (applied.has(other) || (other.isCertain && other.to <= from)),
         );
       return writes.filter((write) => !write.isVoid && write.from <= to && !isReplaced(write));
     },
+    mayBeReplaced: (write) =>
+      writes.some((later) => later !== write && !later.isVoid && !isAfter(write, later)),
   };
 }
 

@@ -20,6 +20,8 @@ export interface Found {
     readonly expiresAt: number;
   } | null;
   readonly record: RecordValue | null;
+  /** The log may have lost its payload: a later change is there, and the node may lack it. */
+  readonly isGone: boolean;
 }
 
 /** Clocks that decide what has expired. */
@@ -38,8 +40,10 @@ export function whyNot(
 ): string | null {
   const { type, rcode, answers } = answer;
   // Other types than TXT tell nothing of records, whoever may read them.
-  if (type !== 'TXT') return rcode === 'NOERROR' && answers.length === 0 ? null : `${rcode} for another type`;
   const access = accessTo(found, clocks.node);
+  const isWithheld = rcode === 'SERVFAIL' && found.isGone && access.some((way) => way !== 'refused');
+  if (isWithheld) return null;
+  if (type !== 'TXT') return rcode === 'NOERROR' && answers.length === 0 ? null : `${rcode} for another type`;
   if (rcode === 'REFUSED') return access.includes('refused') ? null : 'refused, and it may be read';
   if (rcode !== 'NOERROR') return `${rcode} for a name that is right`;
   const readings = access.filter((way) => way !== 'refused');

@@ -1,6 +1,8 @@
+import assert from 'node:assert/strict';
 import type { Clock } from '../../../src/base/time.ts';
 import type { ChangeSource, LogBounds } from '../../../src/feed/ports/change-source.ts';
 import type { Change, ChangeBody } from '../../../src/protocol/change.ts';
+import type { HostedRecord } from '../../../src/view/view.ts';
 import { createMemoryView, type MemoryState } from '../view/memory-view.ts';
 
 type Call = 'bounds' | 'since' | 'openSnapshot' | 'page';
@@ -132,7 +134,10 @@ function tokenRows({ tokens }: MemoryState): [string, ChangeBody][] {
 }
 
 function recordRows({ records }: MemoryState): [string, ChangeBody][] {
-  return [...records].map(([key, { data, ttlSeconds, expiresAt }]) => {
+  return [...records].map(([key, record]) => {
+    // The tables have every value.
+    assert.notEqual(record, 'withheld');
+    const { data, ttlSeconds, expiresAt } = record as HostedRecord;
     const [version, namespace, resource] = key.split('.').reverse() as [string, string, string];
     const text = Buffer.from(data).toString('base64');
     const rest = { contentType: 'text/plain', ttlSeconds, expiresAt };

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { UnfitFileError } from '../../../src/feed/ports/view-writer.ts';
 import type { ChangeBody } from '../../../src/protocol/change.ts';
+import { payloadText } from './memory-view.ts';
 import { deleted, digestOf, minted, namespaceUpserted, revoked, upserted } from './view-changes.ts';
 import type { ViewFixture } from './view-suite.ts';
 
@@ -24,10 +25,7 @@ export function describeAdoption(name: string, open: () => Promise<ViewFixture>)
       await rebuild.finish([], cursor, 'an epoch');
       fixture.reader.refresh();
     }
-    const text = (key: string): string | null => {
-      const record = fixture.reader.record(key);
-      return record === null ? null : Buffer.from(record.data).toString();
-    };
+    const text = (key: string): string | null => payloadText(fixture.reader.record(key));
 
     it('adopts a copy beside the view that serves, applies what follows, and replaces it in one step', async () => {
       await rebuildWith(

@@ -22,7 +22,7 @@ import {
 export interface MemoryState {
   readonly namespaces: Map<string, HostedNamespace>;
   readonly tokens: Map<string, HostedToken>;
-  readonly records: Map<string, HostedRecord>;
+  readonly records: Map<string, HostedRecord | 'withheld'>;
   readonly maxTtls: Map<string, number>;
   /** Time of expiry by namespace id and key. */
   readonly expired: Map<string, number>;
@@ -38,6 +38,11 @@ export interface MemoryView extends HostedView, ViewWriter {
   lose(): void;
   /** The whole view as the content of a file, for `adopt`. */
   copy(): Uint8Array;
+}
+
+/** What a view returned for a record, as text: its payload. */
+export function payloadText(record: ReturnType<HostedView['record']>): string | null {
+  return record === null || record === 'withheld' ? record : Buffer.from(record.data).toString();
 }
 
 /** Files by path, for the views of a test. */
@@ -157,6 +162,7 @@ function mapTarget({ namespaces, tokens, records, maxTtls, expired, datasets }: 
     ...datasetMaps(datasets),
     putRecord: (key, record) => void records.set(key, record),
     deleteRecord: (key) => void records.delete(key),
+    withholdRecord: (key) => void records.set(key, 'withheld'),
     rememberExpired(key, namespace, at) {
       const name = nameOf(key, namespace);
       if (name !== null) expired.set(name, at);

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { ViewWriter } from '../../../src/feed/ports/view-writer.ts';
-import type { AppliedChange } from '../../../src/protocol/change.ts';
-import type { DatasetView, HostedView } from '../../../src/view/view.ts';
+import type { AppliedChange, ChangeBody } from '../../../src/protocol/change.ts';
+import type { DatasetView, HostedRecord, HostedView } from '../../../src/view/view.ts';
+import { payloadText } from './memory-view.ts';
 import {
   deleted,
   digestOf,
@@ -40,9 +41,11 @@ export function describeView(name: string, open: () => Promise<ViewFixture>): vo
       await fixture.writer.apply(changes, cursor);
       fixture.reader.refresh();
     }
-    const text = (key: string): string | null => {
+    const text = (key: string): string | null => payloadText(fixture.reader.record(key));
+    const stored = (key: string): HostedRecord => {
       const record = fixture.reader.record(key);
-      return record === null ? null : Buffer.from(record.data).toString();
+      assert.ok(record !== null && record !== 'withheld');
+      return record;
     };
 
     it('holds nothing at first', () => {
@@ -60,15 +63,15 @@ export function describeView(name: string, open: () => Promise<ViewFixture>): vo
         [upserted(key, '{}', { contentType: 'application/json', ttlSeconds: 2_147_483_647, expiresAt })],
         1,
       );
-      const { data, ...rest } = fixture.reader.record(key)!;
+      const { data, ...rest } = stored(key);
       assert.equal(Buffer.from(data).toString(), '{}');
       assert.deepEqual(rest, { plain: false, format: 'json', ttlSeconds: 2_147_483_647, expiresAt });
       await apply([upserted(key, '', { ttlSeconds: 0 })], 2);
-      const replaced = fixture.reader.record(key)!;
+      const replaced = stored(key);
       assert.equal(replaced.data.length, 0);
       assert.deepEqual([replaced.format, replaced.ttlSeconds, replaced.expiresAt], ['text', 0, null]);
       await apply([upserted(key, '', { encoding: 'plain' })], 3);
-      assert.equal(fixture.reader.record(key)?.plain, true);
+      assert.equal(stored(key).plain, true);
       await apply([deleted(key)], 4);
       assert.equal(fixture.reader.record(key), null);
       await apply([deleted(key)], 5);
@@ -77,7 +80,7 @@ export function describeView(name: string, open: () => Promise<ViewFixture>): vo
 
     it('keeps what it returned when the next read comes', async () => {
       await apply([upserted('a.res.ns.v1', 'first'), upserted('b.res.ns.v1', 'other')], 1);
-      const first = fixture.reader.record('a.res.ns.v1')!;
+      const first = stored('a.res.ns.v1');
       fixture.reader.record('b.res.ns.v1');
       assert.equal(Buffer.from(first.data).toString(), 'first');
     });
@@ -104,12 +107,20 @@ export function describeView(name: string, open: () => Promise<ViewFixture>): vo
       assert.equal(text('res.ns.v1'), '3');
     });
 
-    it('takes a blanked upsert for nothing', async () => {
-      await apply([upserted('res.ns.v1', 'old')], 1);
-      await apply([upserted('res.ns.v1', '', { data: null }), upserted('new.ns.v1', '', { data: null })], 3);
-      assert.equal(text('res.ns.v1'), 'old');
-      assert.equal(text('new.ns.v1'), null);
-      assert.equal(fixture.writer.cursor(), 3);
+    it('withholds a record whose payload was erased, until a later change has another one or deletes it', async () => {
+      const erased = (key: string): ChangeBody => upserted(key, '', { data: null });
+      await apply([upserted('res.ns.v1', 'old'), erased('res.ns.v1'), erased('new.ns.v1')], 3);
+      const texts = (): unknown => [text('res.ns.v1'), text('new.ns.v1')];
+      assert.deepEqual(texts(), ['withheld', 'withheld']);
+      assert.equal(fixture.reader.anyBelow('new.ns.v1'), true);
+      await apply([erased('res.ns.v1')], 4);
+      fixture = await fixture.reopen();
+      assert.deepEqual(texts(), ['withheld', 'withheld']);
+      await apply([deleted('new.ns.v1'), upserted('res.ns.v1', 'later')], 6);
+      assert.deepEqual(texts(), ['later', null]);
+      assert.equal(fixture.reader.anyBelow('new.ns.v1'), false);
+      await apply([erased('new.ns.v1'), namespaceDeleted('ns')], 8);
+      assert.deepEqual(texts(), [null, null]);
     });
 
     it('keeps both flags of a namespace', async () => {
