@@ -47,6 +47,14 @@ function world() {
       timers,
     });
   };
+  /** @param ahead of the clock of the process that publishes */
+  const tell = async (ahead: number, report: PublisherReport): Promise<void> =>
+    controlRpc(identity, {
+      bus: broker.connect(),
+      verifier: signed,
+      random: countingNonces(),
+      clock: () => now + ahead,
+    }).tell('publisher', report);
   const settled = async <T>(asked: Promise<T>): Promise<T> => {
     asked.catch(() => {});
     await timers.advance(10);
@@ -55,7 +63,7 @@ function world() {
   const pass = (ms: number): void => {
     now += ms;
   };
-  return { broker, timers, refused, rpc, process, settled, pass };
+  return { broker, timers, refused, rpc, process, tell, settled, pass };
 }
 
 describe('the status that control tells', () => {
@@ -71,7 +79,7 @@ describe('the status that control tells', () => {
   });
 
   it('has log, stream, snapshots and publisher, also when another process publishes', async () => {
-    const { broker, timers, process, rpc, settled, pass } = world();
+    const { broker, timers, process, rpc, settled } = world();
     const stop = process(() => null);
     const first = await settled(askFeed(rpc()));
     assert.deepEqual(first, {
@@ -93,11 +101,31 @@ describe('the status that control tells', () => {
     await timers.advance(5_001);
     const { publisher, stream } = await settled(askFeed(rpc()));
     assert.deepEqual([publisher, stream], [REPORT, { from: 5, to: 12 }]);
-    // Its report is kept for three of its intervals.
-    pass(15_001);
-    assert.equal((await settled(askFeed(rpc()))).publisher, null);
     await stop();
     assert.deepEqual((await settled(askFeed(rpc()))).publisher, REPORT, 'asked of the publisher itself');
+  });
+
+  it('has the publisher until it was silent for 15 seconds, whatever clock it had; then that of another one', async () => {
+    const { timers, process, rpc, settled, tell, refused, pass } = world();
+    process(() => null);
+    const shown = async (): Promise<number | undefined> => (await settled(askFeed(rpc()))).publisher?.seq;
+    const clock = (ahead: number, seq: number): Promise<void> => settled(tell(ahead, { ...REPORT, seq }));
+    await clock(59_000, 1);
+    await clock(0, 2);
+    assert.equal(await shown(), 1, 'a broker may repeat an old report');
+    await timers.advance(14_900);
+    assert.equal(await shown(), 1);
+    // The clock of this process is set back: it was silent for as long.
+    pass(-50_000);
+    await timers.advance(200);
+    assert.equal(await shown(), undefined);
+    await clock(0, 3);
+    assert.equal(await shown(), 3);
+    assert.deepEqual(refused, []);
+    await clock(60_001, 4);
+    await clock(-60_001, 5);
+    assert.deepEqual(refused, ['clock', 'clock']);
+    assert.equal(await shown(), 3);
   });
 
   it('while the stream cannot be read, the rest is told', async () => {

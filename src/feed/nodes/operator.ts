@@ -46,6 +46,14 @@ export interface FeedStatus {
   readonly late: readonly string[];
 }
 
+interface Told {
+  readonly report: PublisherReport;
+  /** By the clock of the process that publishes. */
+  readonly at: number;
+  /** Milliseconds of `elapsed` when it came. */
+  readonly since: number;
+}
+
 interface StatusOptions {
   /** From `operatorEnd`. */
   readonly end: ControlEnd;
@@ -65,19 +73,21 @@ const AT_ONCE = 16;
 const REPORT_MS = 5_000;
 const REPORT_KEPT_MS = 15_000;
 const STATUS_ANSWER_MS = 5_000;
+/** A command or a report is of now: one that a broker kept and sends later is refused. */
+const AGE_MAX_MS = 60_000;
 
 /** @returns ends it */
 export function startStatus(options: StatusOptions): () => Promise<void> {
   const { end, rpc, verifier, states, publisher, bounds, snapshots, timers = wholeSecondTimers } = options;
-  let told: { readonly report: PublisherReport; readonly at: number; readonly heardAt: number } | null = null;
+  let told: Told | null = null;
+  const isSilent = ({ since }: Told): boolean => timers.elapsed() - since > REPORT_KEPT_MS;
 
   async function feedStatus(): Promise<FeedStatus> {
     const nodes = states.list();
     const [log, stream, kept] = await Promise.all([bounds(), streamBounds(end.bus, verifier), snapshots()]);
-    const isRecent = told !== null && end.clock() - told.heardAt <= REPORT_KEPT_MS;
     return {
       log,
-      publisher: publisher() ?? (isRecent ? (told?.report ?? null) : null),
+      publisher: publisher() ?? (told === null || isSilent(told) ? null : told.report),
       stream,
       snapshots: kept,
       nodes: nodes.length,
@@ -98,12 +108,11 @@ export function startStatus(options: StatusOptions): () => Promise<void> {
   const stopHearing = end.bus.subscribe(subjectOf('publisher', '*'), (message) => {
     try {
       const report = openQuestion(end, ['publisher'], message);
-      if (told !== null && report.at <= told.at) return;
-      told = {
-        report: jsonUnderKey(report, end.ring()) as PublisherReport,
-        at: report.at,
-        heardAt: end.clock(),
-      };
+      const { at } = report;
+      if (Math.abs(end.clock() - at) > AGE_MAX_MS) throw new FeedRefusedError('clock');
+      // Of another process the clock may be behind that of the one before.
+      if (told !== null && at <= told.at && !isSilent(told)) return;
+      told = { report: jsonUnderKey(report, end.ring()) as PublisherReport, at, since: timers.elapsed() };
     } catch (error) {
       if (!(error instanceof FeedRefusedError)) throw error;
       end.onRefused?.(error.reason);
@@ -159,8 +168,6 @@ interface CommandOptions {
 }
 
 const COMMAND_RATE = { perSecond: 1, burst: 4 } as const;
-/** A command is the operator's of now: one that a broker kept and sends later is refused. */
-const AGE_MAX_MS = 60_000;
 /** A purge of gigabytes takes seconds. */
 const COMMAND_ANSWER_MS = 50_000;
 
