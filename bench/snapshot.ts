@@ -49,7 +49,12 @@ const log: ChangeSource = {
   bounds: async () => ({ epoch: EPOCH, oldest: RECORDS + 1, head }),
   since: async (_epoch, seq, limit) =>
     Array.from({ length: Math.max(0, Math.min(limit, head - seq)) }, (_, i) => changeAt(seq + 1 + i)),
-  openSnapshot: async () => ({ epoch: EPOCH, seq: RECORDS, pages: withNoise(pagesOf(RECORDS)) }),
+  openSnapshot: async () => ({
+    epoch: EPOCH,
+    seq: RECORDS,
+    pages: withNoise(pagesOf(RECORDS)),
+    end: async () => ({ epoch: EPOCH, head }),
+  }),
   onChange(listener) {
     listeners.add(listener);
     return () => listeners.delete(listener);

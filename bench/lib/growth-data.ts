@@ -62,7 +62,12 @@ export async function buildView(dataDir: string, records: number): Promise<void>
   const source: ChangeSource = {
     bounds: async () => ({ epoch, oldest: seq + 1, head: seq }),
     since: async () => [],
-    openSnapshot: async () => ({ epoch, seq, pages: pagesOf(records) }),
+    openSnapshot: async () => ({
+      epoch,
+      seq,
+      pages: pagesOf(records),
+      end: async () => ({ epoch, head: seq }),
+    }),
     onChange: () => () => {},
     heardAt: Date.now,
   };

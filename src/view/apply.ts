@@ -109,3 +109,11 @@ export function snapshotTarget(upserts: UpsertTarget): ViewTarget {
     deleteToken: refuse,
   };
 }
+
+/**
+ * The target, for changes after pages of a snapshot. Pages may be of later than these changes: a namespace that a record expired in may have another owner
+ * in them, who must not be told of it.
+ */
+export function afterPages(target: ViewTarget): ViewTarget {
+  return { ...target, rememberExpired() {} };
+}

@@ -3,7 +3,7 @@ import { nextTurn } from '../base/lifecycle/timers.ts';
 import { createSorter, type Entry } from '../base/sorter.ts';
 import { UnfitFileError, type ViewRebuild } from '../feed/ports/view-writer.ts';
 import type { AppliedChange } from '../protocol/change.ts';
-import { applyChange, snapshotTarget, type ViewTarget } from './apply.ts';
+import { afterPages, applyChange, snapshotTarget, type ViewTarget } from './apply.ts';
 import { datasetEntriesTo, datasetTarget, indexLatest } from './datasets/dataset-table.ts';
 import { hostedEntriesTo, hostedTarget } from './hosted/record-table.ts';
 import {
@@ -62,7 +62,9 @@ export function startLmdbRebuild(options: LmdbRebuildOptions): ViewRebuild {
   const sorter = createSorter(sortPath, sortBytes);
   const add = (key: Uint8Array, value: Uint8Array): void => sorter.add(key, value);
   const sorting = snapshotTarget({ ...hostedEntriesTo(add), ...datasetEntriesTo(add) });
-  let adopted: Tree | null = null;
+  /** Null before all pages are in it, or a file is adopted. */
+  let tree: Tree | null = null;
+  let isFromPages = false;
   let isOver = false;
 
   function end(): void {
@@ -73,25 +75,27 @@ export function startLmdbRebuild(options: LmdbRebuildOptions): ViewRebuild {
   }
 
   async function built(): Promise<Tree> {
-    const tree = createNew(path, { free });
+    isFromPages = true;
+    const made = createNew(path, { free });
     try {
-      await writeSorted(tree, sorter.entries());
-      tree.transactionSync(() => {
-        indexLatest(tree);
+      await writeSorted(made, sorter.entries());
+      made.transactionSync(() => {
+        indexLatest(made);
       });
-      return tree;
+      return made;
     } catch (error) {
-      await tree.close();
+      await made.close();
       throw error;
     }
   }
 
-  function write(tree: Tree, changes: readonly AppliedChange[], cursor: number, epoch: string | null): void {
-    const target = treeTarget(tree, () => {});
-    tree.transactionSync(() => {
+  function write(to: Tree, changes: readonly AppliedChange[], cursor: number, epoch: string | null): void {
+    const all = treeTarget(to, () => {});
+    const target = isFromPages ? afterPages(all) : all;
+    to.transactionSync(() => {
       for (const change of changes) applyChange(target, change);
-      if (epoch !== null) tree.putSync(EPOCH_KEY, Buffer.from(epoch));
-      tree.putSync(CURSOR_KEY, encodeCursor(cursor));
+      if (epoch !== null) to.putSync(EPOCH_KEY, Buffer.from(epoch));
+      to.putSync(CURSOR_KEY, encodeCursor(cursor));
     });
   }
 
@@ -104,33 +108,32 @@ export function startLmdbRebuild(options: LmdbRebuildOptions): ViewRebuild {
       systemFiles.rename(file, path);
       const found = openExisting(path, { free });
       if (typeof found === 'string') throw new UnfitFileError();
-      adopted = found;
+      tree = found;
       const { cursor, epoch } = positionOf(found);
       if (cursor !== has.seq || epoch !== has.epoch) throw new UnfitFileError();
       commitNothing(found);
       removeFilling(found);
     },
     async apply(changes, cursor) {
-      if (adopted === null) throw new Error('there is no view yet that changes could be applied to');
-      write(adopted, changes, cursor, null);
+      tree ??= await built();
+      write(tree, changes, cursor, null);
     },
     async finish(changes, cursor, epoch) {
       try {
-        adopted ??= await built();
-        write(adopted, changes, cursor, epoch);
-        if (!(await syncToDisk(adopted)))
-          throw new Error('the rebuilt view could not be brought to the disk');
-        serve(adopted);
-        adopted = null;
+        tree ??= await built();
+        write(tree, changes, cursor, epoch);
+        if (!(await syncToDisk(tree))) throw new Error('the rebuilt view could not be brought to the disk');
+        serve(tree);
+        tree = null;
       } finally {
-        await adopted?.close();
-        adopted = null;
+        await tree?.close();
+        tree = null;
         end();
       }
     },
     async discard() {
-      await adopted?.close();
-      adopted = null;
+      await tree?.close();
+      tree = null;
       end();
     },
   };

@@ -17,7 +17,7 @@ export interface Shape {
   readonly restoredAfter: number | null;
   /** After so many steps it is made; null: where chance says so, or at the beginning. */
   readonly backedUpAfter: number | null;
-  /** After so many steps nodes hear nothing, and what they miss is gone from the log when they read on; null: never. */
+  /** After so many steps records are replaced again and again while nodes cannot follow; null: never. */
   readonly replacedAfter: number | null;
   /** The operator publishes versions of a dataset. */
   readonly hasDatasets: boolean;
@@ -112,7 +112,8 @@ export function shapeOf(seed: number): Shape {
     isWhole: seed % WHOLE === 0,
     // A seed that rolls keys takes too long to be made short.
     losesAcknowledgements: !rollsKeys && seed % UNACKNOWLEDGED.every === UNACKNOWLEDGED.at,
-    replacedAfter: seed % REPLACING.every === REPLACING.at ? size.steps - 1 : null,
+    // An endpoint that refuses now and then gets one of its many events a minute.
+    replacedAfter: seed % REPLACING.every === REPLACING.at && !deliveriesEnd ? size.steps - 1 : null,
     // Late enough that somebody has minted one.
     sleepsAfter: seed % ENDING.every === ENDING.at ? Math.floor(size.steps / 2) : null,
   };

@@ -27,6 +27,7 @@ const LOOK_MS = 250;
 const ERASED_MS = 8_000;
 /** Nodes find that they lack something within two seconds. */
 const READ_ON_MS = 3_000;
+const LOOKS = 50;
 /** Answers wait in workers for a second, and in memory for two looks at the spool. */
 const STARTED_MS = 1_000;
 const SPOOLED_MS = 8_000;
@@ -106,7 +107,7 @@ async function storm(
     if (random.chance(0.2)) heal(world, ends);
     await scheduler.advance(ms);
     if (step === sleepsAfter) world.pauseUntilTokenEnds();
-    if (step === replacedAfter) await replaceUnheard(world);
+    if (step === replacedAfter) await replaceAround(world);
     if (world.rollsKeys && step % ROLLING_STEPS === ROLLING_STEPS - 1) world.pauseHours();
     // Control prunes its log after days: the history reads it before.
     if (world.rollsKeys) await world.look();
@@ -151,18 +152,25 @@ async function loseUsage(world: World): Promise<void> {
   for (const { machine } of nodes) machine.disk.isUnreadable = false;
 }
 
-/** What was replaced has left the log by then, and the stream never had it: nodes read on from control, in parts. */
-async function replaceUnheard(world: World): Promise<void> {
-  const { broker, scheduler, nodes, customers } = world;
-  for (const { name } of nodes) broker.cut(name);
-  void customers.replaceAll();
-  await scheduler.advance(ERASED_MS);
-  broker.purge(Number.POSITIVE_INFINITY);
+/**
+ * Records are replaced, and their namespaces opened and closed, while nodes cannot follow: they hear nothing until the log and the stream have lost what
+ * was replaced, or they have lost their views, and read pages of the tables meanwhile.
+ */
+async function replaceAround(world: World): Promise<void> {
+  const { broker, scheduler, nodes, customers, random } = world;
+  const isCut = random.chance(0.5);
+  if (isCut) {
+    for (const { name } of nodes) broker.cut(name);
+    void customers.replaceAll();
+    await scheduler.advance(ERASED_MS);
+    broker.purge(Number.POSITIVE_INFINITY);
+    for (const { name } of nodes) broker.heal(name);
+  } else for (const node of nodes) node.loseView();
   customers.disturbed();
-  for (const { name } of nodes) broker.heal(name);
-  for (let ms = 0; ms < READ_ON_MS; ms += READ_ON_MS / 50) {
+  for (let look = 0; look < LOOKS; look++) {
+    if (!isCut && look % 16 === 0) void customers.replaceAll();
     for (const node of nodes) node.isAsked();
-    await scheduler.advance(READ_ON_MS / 50);
+    await scheduler.advance(READ_ON_MS / LOOKS);
   }
 }
 

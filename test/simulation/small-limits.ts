@@ -10,11 +10,13 @@ function limit(file: string, name: string, from: string, to: number): PlantedTex
  */
 export const SMALL_LIMITS: readonly PlantedText[] = [
   limit('feed/publish/line.ts', 'WAITING_MAX', '256', 2),
-  limit('feed/follower/follower.ts', 'PART', '2000', 3),
+  limit('feed/follower/fill.ts', 'PART', '2000', 3),
+  { file: 'src/feed/follower/follower.ts', from: 'batch = 1000 } = options;', to: 'batch = 2 } = options;' },
   { file: 'src/base/limits.ts', from: 'team: { records: 500_000,', to: 'team: { records: 5,' },
   { file: 'src/base/limits.ts', from: 'namespacesPerCustomer: 1000,', to: 'namespacesPerCustomer: 2,' },
   { file: 'src/base/limits.ts', from: 'webhookFailures: 20,', to: 'webhookFailures: 4,' },
   { file: 'src/base/limits.ts', from: 'webhookRestMaxMs: 60_000,', to: 'webhookRestMaxMs: 2_000,' },
+  { file: 'src/base/limits.ts', from: 'feedBatchChanges: 1000,', to: 'feedBatchChanges: 2,' },
   { file: 'src/base/limits.ts', from: 'changeStreamRows: 1000,', to: 'changeStreamRows: 2,' },
   { file: 'src/base/limits.ts', from: 'changeStreamPage: 100,', to: 'changeStreamPage: 1,' },
   { file: 'src/base/limits.ts', from: 'datasetChangeItems: 100,', to: 'datasetChangeItems: 2,' },

@@ -3,8 +3,9 @@ import { type Backoff, createWaker, loop } from '../../base/lifecycle/loop.ts';
 import { loopTimers, nextTurn, type Timers } from '../../base/lifecycle/timers.ts';
 import type { Clock } from '../../base/time.ts';
 import type { Change } from '../../protocol/change.ts';
-import type { LogBounds, Snapshot, SnapshotFile, ViewSource } from '../ports/change-source.ts';
-import { UnfitFileError, type ViewRebuild, type ViewWriter } from '../ports/view-writer.ts';
+import type { LogBounds, ViewSource } from '../ports/change-source.ts';
+import type { ViewWriter } from '../ports/view-writer.ts';
+import { changeParts, fillFromFile, fillFromPages, type ViewFilling } from './fill.ts';
 import {
   createFailureReports,
   createFeedHealth,
@@ -138,7 +139,6 @@ export function startFollower(options: FollowerOptions): Follower {
       rebuild,
       signal,
       after: async (seq) => following(seq, await source.since(epoch, seq, batch)),
-      isSameLog: async () => (await source.bounds()).epoch === epoch,
       isLast,
       head: () => head,
       servingCursor: (of) => (view.epoch() === of ? (view.cursor() ?? 0) : 0),
@@ -267,94 +267,4 @@ export function startFollower(options: FollowerOptions): Follower {
       await ended;
     },
   };
-}
-
-/** Records, or items of datasets, that one transaction of the view writes: some ten milliseconds. */
-const PART = 2000;
-
-/** The changes in runs of at most `PART` records and items, or of one change. */
-function* changeParts(changes: readonly Change[]): Generator<readonly Change[]> {
-  let start = 0;
-  let weight = 0;
-  for (const [i, change] of changes.entries()) {
-    const more = change.type === 'dataset.items' ? change.items.length : 1;
-    if (i > start && weight + more > PART) {
-      yield changes.slice(start, i);
-      start = i;
-      weight = 0;
-    }
-    weight += more;
-  }
-  if (start < changes.length) yield changes.slice(start);
-}
-
-/** Fills a view that is being built, from a snapshot and the changes after it, and lets it serve. */
-
-interface ViewFilling {
-  readonly rebuild: ViewRebuild;
-  readonly signal: AbortSignal;
-  /** The next changes of the log. @throws LogGapError when one is missing */
-  readonly after: (seq: number) => Promise<readonly Change[]>;
-  /** Whether the log still has the epoch of the snapshot. */
-  readonly isSameLog: () => Promise<boolean>;
-  readonly isLast: (changes: readonly Change[]) => boolean;
-  /** The end of the log, as far as it is known. */
-  readonly head: () => number;
-  /** Of the view that serves, 0 where it is of another epoch. */
-  readonly servingCursor: (epoch: string) => number;
-  /** Runs a call to the view, whose errors are the view's. */
-  readonly inView: (work: () => Promise<void>) => Promise<void>;
-  /** Applies the last changes; then the view serves. */
-  readonly finish: (changes: readonly Change[], cursor: number, epoch: string) => Promise<void>;
-}
-
-async function fillFromPages(filling: ViewFilling, { pages, seq, epoch }: Snapshot): Promise<void> {
-  const { rebuild, signal, after, isSameLog, inView, finish } = filling;
-  for await (const page of pages) {
-    if (signal.aborted) return;
-    await inView(() => rebuild.load(page));
-  }
-  const changes = await after(seq);
-  // The later pages may be of another log, and its changes are not among these.
-  if (!(await isSameLog())) throw new LogGapError();
-  await finish(changes, seq + changes.length, epoch);
-}
-
-/** The file is some time old: what the serving view has must not be missing, so all changes are applied before it serves. */
-async function fillFromFile(filling: ViewFilling, snapshot: SnapshotFile): Promise<void> {
-  const { rebuild, signal, isLast, inView, finish } = filling;
-  const { file, seq, epoch } = snapshot;
-  try {
-    await inView(() => rebuild.adopt(file, { epoch, seq }));
-    let next = seq;
-    for (;;) {
-      const changes = await remaining(filling, next);
-      if (signal.aborted) return;
-      if (isLast(changes)) {
-        const last = next + changes.length;
-        // While control is away, nobody knows where the log ends, and the stream may end before the view does.
-        if (last < Math.max(filling.head(), filling.servingCursor(epoch))) throw new LogGapError();
-        return await finish(changes, last, epoch);
-      }
-      for (const part of changeParts(changes)) {
-        next += part.length;
-        const at = next;
-        await inView(() => rebuild.apply(part, at));
-        await nextTurn();
-      }
-    }
-  } catch (error) {
-    if (error instanceof UnfitFileError || error instanceof LogGapError) snapshot.refuse();
-    throw error;
-  }
-}
-
-/** Without control a view that has everything this node has heard of is good enough to serve. */
-async function remaining({ after, head }: ViewFilling, from: number): Promise<readonly Change[]> {
-  try {
-    return await after(from);
-  } catch (error) {
-    if (error instanceof LogGapError || from < head()) throw error;
-    return [];
-  }
 }

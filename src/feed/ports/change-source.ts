@@ -10,7 +10,7 @@ export interface LogBounds {
   readonly isCopy?: true;
 }
 
-/** A start state: complete only together with every change after `seq`. */
+/** A start state: complete only together with every change after `seq`, up to `end` at least. */
 export interface Snapshot {
   readonly epoch: string;
   /** The first change that may be missing from the pages is `seq` + 1. */
@@ -21,6 +21,11 @@ export interface Snapshot {
    * the change that publishes them comes later. Can be read once.
    */
   readonly pages: AsyncIterable<readonly ChangeBody[]>;
+  /**
+   * Called once all pages were read: where the log ended after that, as its origin says now. The pages are of different moments, and together with every
+   * change up to there of one.
+   */
+  readonly end: () => Promise<Pick<LogBounds, 'epoch' | 'head'>>;
 }
 
 /** A start state as a file on this node's disk, whose content is what its maker signed. */

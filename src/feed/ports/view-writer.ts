@@ -39,7 +39,7 @@ export interface ViewRebuild {
    * @throws UnfitFileError
    */
   adopt(file: string, has: { readonly epoch: string; readonly seq: number }): Promise<void>;
-  /** After `adopt`: applies changes that follow. Readers see nothing of it yet. */
+  /** After `adopt`, or after the last page: applies changes that follow. Readers see nothing of it yet. */
   apply(changes: readonly AppliedChange[], cursor: number): Promise<void>;
   /** Applies changes, then replaces the serving view in one step, crash included. */
   finish(changes: readonly AppliedChange[], cursor: number, epoch: string): Promise<void>;

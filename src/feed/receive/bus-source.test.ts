@@ -3,6 +3,7 @@ import { it } from 'node:test';
 import { EPOCH, header, revocations, verifier } from '../../../test/support/feed/batch/messages.ts';
 import {
   busSourceWorld,
+  testEnd,
   testKeys,
   testRpc,
   testSecrets,
@@ -11,9 +12,12 @@ import { inState } from '../../../test/support/feed/bus/bus-suite.ts';
 import { createMemoryBroker } from '../../../test/support/feed/bus/memory-bus.ts';
 import { natsMissing, startNats } from '../../../test/support/feed/bus/nats-server.ts';
 import { natsWorld } from '../../../test/support/feed/bus/nats-world.ts';
+import { createFakeSource } from '../../../test/support/feed/fake-source.ts';
 import { changeSourceSuite } from '../../../test/support/feed/source-suite.ts';
+import { namespaceUpserted, upserted } from '../../../test/support/view/view-changes.ts';
 import { BusError, SUBJECTS } from '../bus/bus.ts';
 import { packRows, writeBatch, writeHead } from '../message/batch.ts';
+import { startResponder } from '../publish/responder.ts';
 import { openBusSource } from './bus-source.ts';
 
 it('asks nobody for changes of the log that was compared, once it has heard of another one', async () => {
@@ -68,6 +72,34 @@ it('of two batches of one millisecond the later one tells where the log ends', a
   }
   assert.deepEqual(await source.bounds(), { epoch: EPOCH, oldest: 1, head: 3 });
   source.close();
+});
+
+it('does not take pages of a snapshot for a proof of where the log ends', async () => {
+  let now = 1_000;
+  const clock = (): number => now;
+  const broker = createMemoryBroker();
+  const [control, node] = [broker.connect('control'), broker.connect('node')];
+  const origin = createFakeSource(50, clock);
+  const stop = startResponder({ source: origin, end: testEnd(control, clock) });
+  const rpc = testRpc(node, 'fra1', clock);
+  const source = openBusSource({ bus: node, rpc, verifier, keys: () => testKeys, clock });
+  origin.write(namespaceUpserted('ns'));
+  const { epoch, head } = await source.bounds();
+  // Nobody publishes: nothing comes live, and no heartbeat.
+  now = 4_000;
+  const { pages, end } = await source.openSnapshot();
+  for await (const _page of pages) assert.equal(source.heardAt(), 4_000);
+  origin.write(upserted('a.ns.v1'));
+  const after = await source.since(epoch, head, 10);
+  assert.deepEqual(
+    after.map(({ seq }) => seq),
+    [2],
+  );
+  origin.write(upserted('b.ns.v1'));
+  assert.equal((await end()).head, 3);
+  assert.equal((await source.bounds()).head, 3);
+  source.close();
+  stop();
 });
 
 changeSourceSuite('bus in memory', (clock) => {

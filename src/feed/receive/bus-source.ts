@@ -56,6 +56,7 @@ export function openBusSource(options: BusSourceOptions): BusSource {
   const stream = readerOf(bus);
   /** The newest proof of where the log ends. */
   let known: FeedHead | null = null;
+  let knownAt: number | null = null;
   let heardAt: number | null = null;
   let heartbeatAt = 0;
   /** The newest live batch: where the log ends, but no proof that this is now. */
@@ -67,6 +68,7 @@ export function openBusSource(options: BusSourceOptions): BusSource {
 
   function heard(head: FeedHead): void {
     heardAt = clock();
+    knownAt = heardAt;
     known = head;
   }
   const control = createControlClient({
@@ -75,7 +77,8 @@ export function openBusSource(options: BusSourceOptions): BusSource {
       heardAt = clock();
       // Control's clock was set back: only an answer proves that. Without it heartbeats would count as old ones until it has caught up.
       if (head.at < heartbeatAt - CLOCK_BACK_MS) heartbeatAt = head.at;
-      if (isLog) known = head;
+      // A page proves nothing of where the log ends now.
+      if (isLog) heard(head);
     },
   });
 
@@ -120,8 +123,8 @@ export function openBusSource(options: BusSourceOptions): BusSource {
     return isNewer && newest !== null ? Math.max(head.head, newest.to) : head.head;
   }
 
-  // After the clock was set back `heardAt` lies ahead: that proves nothing about now.
-  const isFresh = (): boolean => heardAt !== null && Math.abs(clock() - heardAt) <= HEARTBEAT_MS;
+  // After the clock was set back it lies ahead: that proves nothing about now.
+  const isFresh = (): boolean => knownAt !== null && Math.abs(clock() - knownAt) <= HEARTBEAT_MS;
 
   /** Whether the log has another epoch by now. */
   const isOther = (epoch: string): boolean => known !== null && known.epoch !== epoch;

@@ -76,8 +76,10 @@ export function createControlClient({ rpc, keys, onAnswer, onRefused }: ControlC
     }
   }
 
+  const bounds = (): Promise<LogBounds> => counted(async () => (await ask('bounds')).head);
+
   return {
-    bounds: () => counted(async () => (await ask('bounds')).head),
+    bounds,
     since: (seq, limit) =>
       counted(async () => {
         const most = Math.min(limit, LIMITS.feedBatchChanges);
@@ -89,7 +91,7 @@ export function createControlClient({ rpc, keys, onAnswer, onRefused }: ControlC
     openSnapshot: () =>
       counted(async () => {
         const { head, question } = await ask('pages');
-        return { epoch: head.epoch, seq: head.head, pages: pages(question, head) };
+        return { epoch: head.epoch, seq: head.head, pages: pages(question, head), end: bounds };
       }),
   };
 }

@@ -48,7 +48,8 @@ export function changeSource(
       // First: what changes while the pages are read comes after this head in the log.
       const { epoch, head } = heard(await bounds(read));
       const importing = (await listVersions(read, ['importing'])).map(({ id }) => id);
-      return { epoch, seq: head, pages: snapshotPages(read, clock, heard, importing) };
+      const pages = snapshotPages(read, clock, heard, importing);
+      return { epoch, seq: head, pages, end: async () => heard(await bounds(read)) };
     },
     onChange: (listener) => signals.onChange(listener),
     heardAt: () => heardAt,

@@ -8,11 +8,11 @@ import { type Customer, learnRecord, pickFrom } from './customer.ts';
 /** @returns the answer to a success, else null */
 type Send = (customer: Customer, method: string, path: string, body?: object) => Promise<RestAnswer | null>;
 
-const ROUNDS = 4;
+const ROUNDS = 2;
 
 /**
- * One record has a value after the other, while its namespace is opened and closed. Whoever reads that in a log which has the last value alone must
- * show nobody one that this reader could never read.
+ * One record has a value for its owner and one for everybody by turns: its namespace is open only while it has the second one. Whoever reads that in a
+ * log which has the last value alone, or in pages that are of different moments, must show nobody one that this reader could never read.
  */
 export function createReplacing(
   send: Send,
@@ -20,18 +20,24 @@ export function createReplacing(
   random: Random,
   payloads: Payloads,
 ): (customer: Customer) => Promise<void> {
+  async function replace(customer: Customer, id: string): Promise<void> {
+    const record = { data: payloads.next(random) };
+    const answer = await send(customer, 'PATCH', `/records/${id}`, { record });
+    if (answer !== null) learnRecord(customer, answer);
+  }
+
   return async (customer) => {
     const found = pickFrom(random, customer.records);
     if (found === null) return;
     const [key, { id }] = found;
     const name = namespaceOf(key);
+    const namespace = customer.namespaces.get(name);
+    if (namespace === undefined) return;
     for (let round = 0; round < ROUNDS; round++) {
-      const record = { data: payloads.next(random) };
-      const answer = await send(customer, 'PATCH', `/records/${id}`, { record });
-      if (answer !== null) learnRecord(customer, answer);
-      const namespace = customer.namespaces.get(name);
-      if (namespace !== undefined && random.chance(0.7))
-        await clients.operate(namespace, name, 'public-read', round % 2 === 0);
+      await replace(customer, id);
+      await clients.operate(namespace, name, 'public-read', true);
+      await clients.operate(namespace, name, 'public-read', false);
+      await replace(customer, id);
     }
   };
 }

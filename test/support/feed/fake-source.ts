@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Clock } from '../../../src/base/time.ts';
 import type { ChangeSource, LogBounds } from '../../../src/feed/ports/change-source.ts';
-import type { Change, ChangeBody } from '../../../src/protocol/change.ts';
+import type { AppliedChange, Change, ChangeBody } from '../../../src/protocol/change.ts';
 import type { HostedRecord } from '../../../src/view/view.ts';
 import { createMemoryView, type MemoryState } from '../view/memory-view.ts';
 
@@ -10,7 +10,7 @@ type Call = 'bounds' | 'since' | 'openSnapshot' | 'page';
 /** A change source in memory, with faults that the test chooses. */
 export interface FakeSource extends ChangeSource {
   /** Commits changes at once, each with the next `seq`. */
-  write(...bodies: readonly ChangeBody[]): void;
+  write(...bodies: readonly AppliedChange[]): void;
   /** Deletes all changes up to `seq`. */
   prune(seq: number): void;
   /** Restores log and state to `seq`, as from a backup. */
@@ -83,7 +83,8 @@ export function createFakeSource(pageSize = 2, clock: Clock = () => 0): FakeSour
     state: () => stateAt(head()),
     write(...bodies) {
       for (const body of bodies) {
-        log.push({ ...body, seq: log.length + 1, at: (log.length + 1) * 1000, owner: null, cause: 'direct' });
+        const seq = log.length + 1;
+        log.push({ at: seq * 1000, cause: 'direct', ...body, seq, owner: null });
       }
       if (source.announcing && bodies.length > 0) for (const listener of listeners) listener(head());
     },
@@ -104,7 +105,7 @@ export function createFakeSource(pageSize = 2, clock: Clock = () => 0): FakeSour
     },
     async openSnapshot() {
       await called('openSnapshot');
-      return { epoch: source.epoch, seq: head(), pages: allPages() };
+      return { epoch: source.epoch, seq: head(), pages: allPages(), end: () => source.bounds() };
     },
     heardAt: () => heardAt,
     onChange(listener) {

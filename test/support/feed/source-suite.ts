@@ -138,6 +138,14 @@ export function changeSourceSuite(
       assert.equal(seq, 5);
     });
 
+    scenario('the end of a snapshot is that of the log when its pages were read', async (world) => {
+      await world.write(NAMESPACE, record('a'));
+      const { epoch, pages, end } = await world.source.openSnapshot();
+      await bodiesOf(pages);
+      await world.write(record('b'), deleted('a'));
+      assert.partialDeepStrictEqual(await end(), { epoch, head: 4 });
+    });
+
     scenario(
       'a snapshot and the changes after it make the view that all changes make, while writes go on',
       async (world) => {

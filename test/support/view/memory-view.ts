@@ -1,7 +1,7 @@
 import { deserialize, serialize } from 'node:v8';
 import { LIMITS } from '../../../src/base/limits.ts';
 import { UnfitFileError, type ViewWriter } from '../../../src/feed/ports/view-writer.ts';
-import { applyChange, snapshotTarget, type ViewTarget } from '../../../src/view/apply.ts';
+import { afterPages, applyChange, snapshotTarget, type ViewTarget } from '../../../src/view/apply.ts';
 import { periodOf } from '../../../src/view/hosted/record-table.ts';
 import type {
   DatasetView,
@@ -110,8 +110,8 @@ export function createMemoryView(
           isAdopted = true;
         },
         apply: async (changes, _cursor) => {
-          if (!isAdopted) throw new Error('nothing was adopted');
-          for (const change of changes) applyChange(mapTarget(staged), change);
+          const to = mapTarget(staged);
+          for (const change of changes) applyChange(isAdopted ? to : afterPages(to), change);
         },
         load: async (changes) => {
           for (const change of changes) applyChange(loading, change);
@@ -119,7 +119,7 @@ export function createMemoryView(
         // No reader runs between these lines, so the replacement is one step.
         finish: async (changes, cursor, epoch) => {
           replaceAll(state, staged);
-          for (const change of changes) applyChange(target, change);
+          for (const change of changes) applyChange(isAdopted ? target : afterPages(target), change);
           state.cursor = cursor;
           state.epoch = epoch;
           isLost = false;
