@@ -103,7 +103,7 @@ interface NodeSecretsOptions extends NodeEndOptions {
   readonly onCopyFailed?: (error: unknown) => void;
 }
 
-interface BusNodeKeys extends NodeKeys {
+interface BusNodeKeys extends Required<NodeKeys> {
   stop(): Promise<void>;
 }
 
@@ -207,6 +207,7 @@ export function openNodeSecrets(options: NodeSecretsOptions): BusNodeKeys {
       if (held === null) throw new NoSecretsError();
       return { ...held, zones: zonesNow() };
     },
+    isKept: () => isKept,
     async stop() {
       ending.resolve();
       await deliveries.stop();

@@ -161,9 +161,11 @@ describe('the secrets of a node', () => {
     });
     await timers.advance(120_000);
     assert.equal(keys.copyFaults.length, 1, 'reported once');
+    assert.equal(keys.isKept(), false);
     isFull = false;
     await timers.advance(60_000);
     assert.equal(markOf(onDisk.read()!.secrets), 'a');
+    assert.equal(keys.isKept(), true);
     await close();
   });
 

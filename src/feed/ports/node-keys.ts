@@ -35,6 +35,8 @@ export interface NodeSecrets {
 export interface NodeKeys {
   /** Those that are in use now. Rejects when there are none: nothing can be served then. */
   read(): Promise<NodeSecrets>;
+  /** Whether a start that does not reach the source has the same ones. Absent: no start is without it. */
+  readonly isKept?: () => boolean;
 }
 
 export const COOKIE_PERIOD_MS = 86_400_000;

@@ -3,7 +3,7 @@
 import type { NodeKeys } from '../../feed/ports/node-keys.ts';
 import type { Config } from '../../ops/config/config.ts';
 import type { Log } from '../../ops/telemetry/log.ts';
-import { firstSecrets, type LiveSecrets, readSecrets, watchSecrets } from '../node/keys.ts';
+import { firstSecrets, type LiveSecrets, readSecrets, reportedTags, watchSecrets } from '../node/keys.ts';
 
 export interface EdgeKeysOptions {
   readonly config: Config;
@@ -19,6 +19,8 @@ export interface EdgeKeys {
   readonly first: LiveSecrets;
   /** Those that are in use. */
   now(): LiveSecrets;
+  /** For control, see `reportedTags`. */
+  keyTags(): ReturnType<typeof reportedTags>;
   /** Hands secrets over whenever they change. */
   watch(use: (secrets: LiveSecrets) => Promise<unknown>): { stop(): Promise<void> | void };
 }
@@ -38,6 +40,7 @@ export async function openKeys(options: EdgeKeysOptions): Promise<EdgeKeys> {
   return {
     first: first.secrets,
     now: () => inUse,
+    keyTags: () => reportedTags(nodeKeys, inUse.keys),
     watch: (use) =>
       watchSecrets({
         read,

@@ -22,7 +22,7 @@ import { createFreshness } from '../../view/freshness.ts';
 import { openLmdbWriter } from '../../view/writer.ts';
 import type { EdgeUpstream } from '../edge-upstream.ts';
 import { dnsOverRest } from '../node/dns-over-rest.ts';
-import { keyTagsOf, ticketKeys } from '../node/keys.ts';
+import { ticketKeys } from '../node/keys.ts';
 import { startPool } from '../node/pool.ts';
 import type { EdgePorts } from '../node/settings.ts';
 import { openCallingProviders } from '../providers.ts';
@@ -229,8 +229,8 @@ async function open(options: EdgeRoleOptions, opened: Opened): Promise<Omit<Edge
     lag: () => follower?.lag() ?? null,
     report: () => ({
       ...followed.report(),
-      // Those in use: a rollover waits for them.
-      keyTags: keyTagsOf(secrets.now().keys),
+      // A rollover waits for them.
+      keyTags: secrets.keyTags(),
       spoolOctets: accounting?.spoolOctets() ?? 0,
     }),
     certificateEnd: () => certificate.end(),

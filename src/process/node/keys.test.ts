@@ -7,7 +7,7 @@ import { createManualTimers } from '../../../test/support/base/lifecycle/manual-
 import { keyFile, loadKeys, updateKeys } from '../../dns/dnssec/key-files.ts';
 import { generateKey } from '../../dns/dnssec/key-set.ts';
 import { controlSecrets, fileZoneKeys } from '../zone-keys/control-secrets.ts';
-import { type LiveSecrets, LOOK_MS, readSecrets, watchSecrets } from './keys.ts';
+import { type LiveSecrets, LOOK_MS, readSecrets, reportedTags, watchSecrets } from './keys.ts';
 
 const ZONE = 'uqrp.net';
 const NOW = Date.UTC(2026, 0, 1);
@@ -106,4 +106,27 @@ describe('the watch of the key files', () => {
     await look();
     assert.deepEqual(world.offered, []);
   });
+});
+
+it('key tags are reported while a start without control would have the keys, in both modes', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'uqrp-tags-'));
+  const { keys: all } = loadKeys(dataDir, ZONE, () => NOW);
+  const ordered = (tags: readonly number[] = []): number[] => tags.toSorted((a, b) => a - b);
+  const tags = ordered(all.map(({ keyTag }) => keyTag));
+  for (const mode of ['full', 'split'] as const) {
+    const source = controlSecrets({
+      keys: fileZoneKeys(dataDir, () => NOW),
+      zones: [ZONE],
+      mode,
+      cookieKey: Buffer.alloc(32),
+      ticketKey: null,
+      clock: () => NOW,
+    });
+    const { keys } = (await readSecrets(source, [ZONE])()).secrets;
+    for (const from of [{}, { isKept: () => true }]) {
+      assert.deepEqual(ordered(reportedTags(from, keys)[ZONE]), tags);
+    }
+    assert.deepEqual(reportedTags({ isKept: () => false }, keys), {});
+  }
+  rmSync(dataDir, { recursive: true });
 });

@@ -65,8 +65,15 @@ function parsed(zone: string, document: string): NodeKeySetData {
   return data as NodeKeySetData;
 }
 
-/** The tags of all keys that the node answers in DNSKEY, by zone: a rollover waits until every node reports the new one. */
-export function keyTagsOf(keys: readonly NodeKeySetData[]): Readonly<Record<string, readonly number[]>> {
+/**
+ * The tags of all keys that the node answers in DNSKEY, by zone: a rollover waits until every node reports the new one. None while a start without
+ * control would answer earlier ones, as with a full disk: resolvers that learn those then find what the new key has signed bogus.
+ */
+export function reportedTags(
+  source: Pick<NodeKeys, 'isKept'>,
+  keys: readonly NodeKeySetData[],
+): Readonly<Record<string, readonly number[]>> {
+  if (source.isKept?.() === false) return {};
   return Object.fromEntries(
     keys.map((set) => {
       const tags = isPresigned(set) ? dnskeyTags(set) : set.keys.map(({ keyTag }) => keyTag);

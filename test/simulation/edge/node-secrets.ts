@@ -6,7 +6,8 @@ import { secretsCopy } from '../../../src/feed/keys/secrets.ts';
 import type { FeedVerifier } from '../../../src/feed/message/keys.ts';
 import type { Recipient } from '../../../src/feed/message/message.ts';
 import type { Rpc } from '../../../src/feed/message/rpc.ts';
-import { firstSecrets, keyTagsOf, readSecrets, watchSecrets } from '../../../src/process/node/keys.ts';
+import type { NodeKeys } from '../../../src/feed/ports/node-keys.ts';
+import { firstSecrets, readSecrets, reportedTags, watchSecrets } from '../../../src/process/node/keys.ts';
 import type { ProcessPorts } from '../common.ts';
 import { ZONE } from './packets.ts';
 
@@ -37,6 +38,7 @@ export function openNodeSigning({ ports, rpc, verifier, own, use }: SigningOptio
     trace(`${name}: ${String(error)}`);
   };
   let inUse: readonly NodeKeySetData[] | null = null;
+  let keptBy: Pick<NodeKeys, 'isKept'> = {};
 
   async function change(keys: readonly NodeKeySetData[]): Promise<void> {
     await use(keys);
@@ -59,6 +61,7 @@ export function openNodeSigning({ ports, rpc, verifier, own, use }: SigningOptio
       timers,
       onCopyFailed,
     });
+    keptBy = source;
     const read = readSecrets(source, [ZONE]);
     const cancel = new AbortController().signal;
     const first = await firstSecrets({
@@ -78,5 +81,5 @@ export function openNodeSigning({ ports, rpc, verifier, own, use }: SigningOptio
   }
 
   open().catch(onCopyFailed);
-  return { hasKeys: () => inUse !== null, keyTags: () => keyTagsOf(inUse ?? []) };
+  return { hasKeys: () => inUse !== null, keyTags: () => reportedTags(keptBy, inUse ?? []) };
 }
