@@ -154,8 +154,6 @@ describe('the model of DNS answers', () => {
 
   it('a payload that the log may have lost is withheld, and what was there before is not shown again', () => {
     const told = new Told().begin();
-    const open = (from: number): void =>
-      told.do('OPERATOR', '/namespaces/n1', { namespace: { public_read: true } }, from);
     const withheld = (node: string, currentAt: number | null): void =>
       told.see(null, { node, claim: { epoch: 'e', currentAt }, token: null, rcode: 'SERVFAIL' });
     const before = { node: 'n1', ...STALE, token: null };
@@ -165,7 +163,7 @@ describe('the model of DNS answers', () => {
     };
     told.write('r1', 'one');
     patch('two', { expires_at: new Date(told.ms + 30_000).toISOString() });
-    open(200);
+    told.do('OPERATOR', '/namespaces/n1', { namespace: { public_read: true } }, 200);
     // Nothing can have replaced it.
     assert.throws(() => withheld('n1', null), /SERVFAIL for a name that is right/);
     const text = `v=svc1;s=ok;t=data;e=b64;f=text;ttl=300;d=${base64('one')}`;

@@ -39,10 +39,9 @@ export function whyNot(
   clocks: Clocks,
 ): string | null {
   const { type, rcode, answers } = answer;
-  // Other types than TXT tell nothing of records, whoever may read them.
   const access = accessTo(found, clocks.node);
-  const isWithheld = rcode === 'SERVFAIL' && found.isGone && access.some((way) => way !== 'refused');
-  if (isWithheld) return null;
+  if (rcode === 'SERVFAIL' && found.isGone && access.some((way) => way !== 'refused')) return null;
+  // Other types than TXT tell nothing of records, whoever may read them.
   if (type !== 'TXT') return rcode === 'NOERROR' && answers.length === 0 ? null : `${rcode} for another type`;
   if (rcode === 'REFUSED') return access.includes('refused') ? null : 'refused, and it may be read';
   if (rcode !== 'NOERROR') return `${rcode} for a name that is right`;
