@@ -147,7 +147,7 @@ export function createNode(options: NodeOptions): SimulatedNode {
       boot,
       version: '1',
       ...followed.report(),
-      keyTags: signing?.keyTags() ?? {},
+      ...(signing?.report() ?? { keyTags: {}, readyTags: {} }),
       spoolOctets: accounting?.spoolOctets() ?? 0,
     }));
     const asked: AskedProcess = {

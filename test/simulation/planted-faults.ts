@@ -24,6 +24,7 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     from: 'await waker.wait(backoffMs(failures, backoff) - backoff.firstMs);',
     to: 'await waker.sleep(backoffMs(failures));',
     finds: /^not at rest|^ModelError: \/propagation: not everywhere/,
+    small: true,
   },
   'clear-while-serving': {
     why: 'a rebuild empties the view that serves',
@@ -375,11 +376,19 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     to: 'node.seq >= seq - 1;',
     finds: ANSWERS,
   },
-  'new-key-signs-at-once': {
-    why: 'resolvers that hold the keys of an hour ago find answers bogus',
+  'key-signs-before-its-ds-is-known': {
+    why: 'resolvers that hold the DS records of a day ago find all answers bogus',
     file: 'src/dns/dnssec/rollover.ts',
-    from: 'switchTo(key, after(key.stateSince, times.dnskeyTtl + times.propagation)),',
-    to: 'switchTo(key, after(key.stateSince, 0)),',
+    from: 'Math.max(keyIsKnown, after(key.dsSeenAt, times.parentDsTtl))',
+    to: 'keyIsKnown',
+    finds: BOGUS,
+    small: true,
+  },
+  'answered-key-is-ready': {
+    why: 'resolvers find answers bogus that learned the keys of a node which was away while a new one was published',
+    file: 'src/process/node/keys.ts',
+    from: 'const readySince = elapsed() - TTL_MS;',
+    to: 'const readySince = elapsed();',
     finds: BOGUS,
   },
 };

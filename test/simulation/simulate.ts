@@ -35,7 +35,12 @@ const SPOOLED_MS = 8_000;
 const UNREAD_MS = 4_000;
 /** Where keys are rolled: everything sleeps after so many steps, and is watched for so long afterwards. */
 const ROLLING_STEPS = 5;
-const ROLLING_SECONDS = 90;
+const ROLLING_SECONDS = 180;
+/** After the first of these keys are published, and after the last one they may sign. */
+const AWAY_SLEEPS = 3;
+const CUT_SECONDS = 20;
+/** A new key signs once nodes have answered it for so long; a minute where limits are small. */
+const READY_MS = 3_700_000;
 
 /** Runs one seed to its end. @throws InvariantError */
 export async function simulate({
@@ -70,6 +75,9 @@ async function storm(
   const customers = createRandom(seed, 7);
   const ends = new Map<string, () => void>();
   let isLate = false;
+  const rolling = world.rollsKeys
+    ? { away: random.chance(0.5) ? random.pick(nodes).name : null, sleeps: 0 }
+    : null;
   for (const control of controls) control.start();
   for (const node of nodes) node.start();
   await scheduler.advance(500);
@@ -108,11 +116,11 @@ async function storm(
     await scheduler.advance(ms);
     if (step === sleepsAfter) world.pauseUntilTokenEnds();
     if (step === replacedAfter) await replaceAround(world);
-    if (world.rollsKeys && step % ROLLING_STEPS === ROLLING_STEPS - 1) world.pauseHours();
+    if (rolling !== null && step % ROLLING_STEPS === ROLLING_STEPS - 1) world.pauseHours();
     // Control prunes its log after days: the history reads it before.
-    if (world.rollsKeys) await world.look();
+    if (rolling !== null) await world.look();
     const pause = world.takePause();
-    if (pause > 0) await sleep(world, ends, pause);
+    if (pause > 0) await sleep(world, ends, pause, rolling);
     await world.look();
     await usage.check();
   }
@@ -214,21 +222,44 @@ function end(world: World, ends: Map<string, () => void>, name: string): void {
 }
 
 /** Everything is dead for hours: the stream forgets, keys are destroyed. */
-async function sleep(world: World, ends: Map<string, () => void>, ms: number): Promise<void> {
-  const { scheduler, broker, nodes } = world;
+async function sleep(
+  world: World,
+  ends: Map<string, () => void>,
+  ms: number,
+  rolling: Rolling | null,
+): Promise<void> {
+  const { scheduler, broker } = world;
   await scheduler.advance(ms);
   if (ms > 7_200_000) broker.purge(Number.POSITIVE_INFINITY);
   for (const name of [...ends.keys()]) if (name.startsWith('clock')) end(world, ends, name);
   // On the embedded engine each start of a dispatcher ends the leases of all: what another one sends meanwhile is sent again.
   world.customers.disturbed();
+  if (rolling === null) startAll(world);
+  else await startRolling(world, rolling);
+}
+
+/** Where keys are rolled: a node that control does not reach while new ones are published. */
+interface Rolling {
+  readonly away: string | null;
+  sleeps: number;
+}
+
+/**
+ * After a sleep, where keys are rolled. The node that is away starts with the copy of its keys, and hears of new ones once they may sign, when resolvers
+ * have learned the earlier ones from it. A step of a rollover waits until all nodes have told their keys, and looks again after a minute.
+ */
+async function startRolling(world: World, rolling: Rolling): Promise<void> {
+  const { random, scheduler, broker, nodes } = world;
+  const { away } = rolling;
+  if (away !== null && ++rolling.sleeps <= AWAY_SLEEPS) broker.cut(away);
   startAll(world);
-  if (!world.rollsKeys) return;
-  // A step of a rollover waits until all nodes have told their keys, and looks again after a minute.
   for (let second = 0; second < ROLLING_SECONDS; second++) {
+    if (away !== null && rolling.sleeps === AWAY_SLEEPS && second === CUT_SECONDS) broker.heal(away);
     for (const node of nodes) node.isAsked();
     await scheduler.advance(1_000);
     await world.look();
   }
+  if (random.chance(0.3)) await scheduler.advance(READY_MS);
 }
 
 /** Without faults all views become equal, the stream is whole, and usage arrives. */

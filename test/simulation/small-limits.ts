@@ -20,6 +20,8 @@ export const SMALL_LIMITS: readonly PlantedText[] = [
   { file: 'src/base/limits.ts', from: 'changeStreamRows: 1000,', to: 'changeStreamRows: 2,' },
   { file: 'src/base/limits.ts', from: 'changeStreamPage: 100,', to: 'changeStreamPage: 1,' },
   { file: 'src/base/limits.ts', from: 'datasetChangeItems: 100,', to: 'datasetChangeItems: 2,' },
+  // How long resolvers hold the keys of a zone.
+  { file: 'src/dns/dnssec/signer.ts', from: 'DNSKEY_TTL = 3600;', to: 'DNSKEY_TTL = 60;' },
   // A transparency log of many tiles, of several levels.
   { file: 'src/protocol/transparency/tiles.ts', from: 'TILE_LEVELS = 8;', to: 'TILE_LEVELS = 1;' },
   { file: 'src/protocol/transparency/tiles.ts', from: 'TILE_WIDTH = 256;', to: 'TILE_WIDTH = 2;' },

@@ -8,6 +8,7 @@ import { SUBJECTS } from '../bus/bus.ts';
 import { makeNkey, nkeyKeys } from '../bus/nats/nkey.ts';
 import {
   collectNodeStates,
+  isNodeBehind,
   type NodeState,
   type NodeStates,
   STATE_MS,
@@ -25,6 +26,7 @@ const STATE: NodeState = {
   heartbeatSeconds: 0.2,
   stale: false,
   keyTags: { 'public.v1': [1, 65_535] },
+  readyTags: { 'public.v1': [1] },
   viewSeconds: 7.5,
   spoolOctets: 0,
 };
@@ -93,6 +95,30 @@ describe('states of nodes', () => {
     node.tell('state', { ...STATE, seq: 51 });
     await arrived();
     assert.equal(states.list()[0]!.state!.seq, 51);
+  });
+
+  it('of a release that does not tell which keys are ready have all as ready', async () => {
+    const { node, states, arrived } = world();
+    const { readyTags: _, ...earlier } = STATE;
+    node.tell('state', earlier);
+    await arrived();
+    const [report] = states.list();
+    assert.deepEqual(report!.state, { ...STATE, readyTags: STATE.keyTags });
+  });
+
+  it('say whether a new key may sign: once it is ready, and the node is not late', async () => {
+    const { node, states, arrived, pass } = world();
+    const behind = (): boolean[] => {
+      const [report] = states.list();
+      return [1, 65_535, 7].map((tag) => isNodeBehind(report!, 'public.v1', tag));
+    };
+    assert.deepEqual(behind(), [true, true, true]);
+    node.tell('state', STATE);
+    await arrived();
+    assert.deepEqual(behind(), [false, true, true]);
+    assert.equal(isNodeBehind(states.list()[0]!, 'public.v2', 1), true);
+    pass(15_001);
+    assert.deepEqual(behind(), [true, true, true]);
   });
 
   it('control has the newest of each node, and knows who is late', async () => {
@@ -205,6 +231,7 @@ describe('states of nodes', () => {
           ['keyTags', { zone: [65_536] }],
           ['keyTags', { zone: new Array(17).fill(1) }],
           ['keyTags', { zone: 1 }],
+          ['readyTags', { zone: 1 }],
           ['keyTags', { ['x'.repeat(256)]: [1] }],
           ['keyTags', Object.fromEntries(Array.from({ length: 33 }, (_, i) => [`z${i}`, []]))],
           ['spoolOctets', 0.5],

@@ -20,13 +20,13 @@ export interface NodeReport {
   readonly late: boolean;
 }
 
-/** Whether a node may answer without this key of the zone in DNSKEY: it has not reported the key, or it is late. */
+/** Whether resolvers may hold DNSKEY without this key of the zone from a node: it has not reported the key as ready, or it is late. */
 export function isNodeBehind(
   { state, late }: Pick<NodeReport, 'state' | 'late'>,
   zone: string,
   keyTag: number,
 ): boolean {
-  return late || !state?.keyTags[zone]?.includes(keyTag);
+  return late || !state?.readyTags[zone]?.includes(keyTag);
 }
 
 export interface NodeStates {
@@ -145,6 +145,9 @@ const isNewer = (order: Order, last: Order): boolean =>
 
 /** How a node is: what it tells control every five seconds, and soon after its view moved. */
 
+/** By zone. */
+export type KeyTags = Readonly<Record<string, readonly number[]>>;
+
 export interface NodeState {
   /** Differs at every start of the node. */
   readonly boot: string;
@@ -158,8 +161,10 @@ export interface NodeState {
   /** Since the last heartbeat that was verified; null: none since the start. */
   readonly heartbeatSeconds: number | null;
   readonly stale: boolean;
-  /** By zone: key tags of the DNSSEC keys that it signs with now. */
-  readonly keyTags: Readonly<Record<string, readonly number[]>>;
+  /** Of the DNSSEC keys that it answers in DNSKEY now. */
+  readonly keyTags: KeyTags;
+  /** Those of them that it has answered in DNSKEY, since its start, for as long as resolvers hold an earlier answer. */
+  readonly readyTags: KeyTags;
   /** Since its view was built from a snapshot or from pages; null: it is the view of an earlier start. */
   readonly viewSeconds: number | null;
   /** Octets of the file of unsent counts. */
@@ -183,6 +188,8 @@ function nodeStateOf(body: unknown): NodeState {
     heartbeatSeconds,
     stale,
     keyTags,
+    // A release before this member: what it answers counts as ready.
+    readyTags = keyTags,
     viewSeconds,
     spoolOctets,
   } = objectOf(body);
@@ -198,6 +205,7 @@ function nodeStateOf(body: unknown): NodeState {
     heartbeatSeconds: heartbeatSeconds === null ? null : secondsOf(heartbeatSeconds),
     stale,
     keyTags: tagsOf(keyTags),
+    readyTags: tagsOf(readyTags),
     viewSeconds: viewSeconds === null ? null : secondsOf(viewSeconds),
     spoolOctets: countOf(spoolOctets),
   };
@@ -208,7 +216,7 @@ function numberOf(body: unknown): number | null {
   return number === undefined ? null : countOf(number);
 }
 
-function tagsOf(value: unknown): NodeState['keyTags'] {
+function tagsOf(value: unknown): KeyTags {
   const zones = Object.entries(objectOf(value));
   if (zones.length > ZONES_MAX) throw new FeedRefusedError('format');
   return Object.fromEntries(

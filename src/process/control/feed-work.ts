@@ -81,7 +81,7 @@ export interface ControlFeed {
   now(): FeedNow;
   /** How far each node is, as it told last. */
   readonly nodes: Nodes;
-  /** Nodes that have not reported this signing key, or are late. */
+  /** Nodes where this signing key is not ready, or that are late. */
   nodesBehind(zone: string, keyTag: number): number;
   stop(): Promise<void>;
 }

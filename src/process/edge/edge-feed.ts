@@ -209,7 +209,7 @@ function secretOf({ credentials }: NodeFeed): Secret {
 /** What the edge role knows of itself. */
 export type EdgeReport = Pick<
   NodeState,
-  'seq' | 'seqSeconds' | 'epoch' | 'lag' | 'stale' | 'keyTags' | 'viewSeconds' | 'spoolOctets'
+  'seq' | 'seqSeconds' | 'epoch' | 'lag' | 'stale' | 'keyTags' | 'readyTags' | 'viewSeconds' | 'spoolOctets'
 >;
 
 export interface EdgeExchangeOptions {
@@ -240,6 +240,7 @@ const NOTHING: EdgeReport = {
   lag: { changes: 0, seconds: 0 },
   stale: true,
   keyTags: {},
+  readyTags: {},
   viewSeconds: null,
   spoolOctets: 0,
 };

@@ -1,9 +1,17 @@
 /** The secrets of a node: read before the workers start, watched while they run. */
 
+import { realTimers } from '../../base/lifecycle/timers.ts';
 import type { NodeKeys } from '../../feed/ports/node-keys.ts';
 import type { Config } from '../../ops/config/config.ts';
 import type { Log } from '../../ops/telemetry/log.ts';
-import { firstSecrets, type LiveSecrets, readSecrets, reportedTags, watchSecrets } from '../node/keys.ts';
+import {
+  type AnsweredKeys,
+  firstSecrets,
+  type LiveSecrets,
+  readSecrets,
+  watchAnsweredKeys,
+  watchSecrets,
+} from '../node/keys.ts';
 
 export interface EdgeKeysOptions {
   readonly config: Config;
@@ -19,8 +27,8 @@ export interface EdgeKeys {
   readonly first: LiveSecrets;
   /** Those that are in use. */
   now(): LiveSecrets;
-  /** For control, see `reportedTags`. */
-  keyTags(): ReturnType<typeof reportedTags>;
+  /** For control. */
+  report: AnsweredKeys['report'];
   /** Hands secrets over whenever they change. */
   watch(use: (secrets: LiveSecrets) => Promise<unknown>): { stop(): Promise<void> | void };
 }
@@ -37,10 +45,12 @@ export async function openKeys(options: EdgeKeysOptions): Promise<EdgeKeys> {
   const first = config.role === 'edge' ? await firstSecrets({ read, onWaiting, cancel }) : await read();
   onKeysMissing(false);
   let inUse = first.secrets;
+  const answered = watchAnsweredKeys(nodeKeys, realTimers.elapsed);
+  answered.used(inUse.keys);
   return {
     first: first.secrets,
     now: () => inUse,
-    keyTags: () => reportedTags(nodeKeys, inUse.keys),
+    report: () => answered.report(),
     watch: (use) =>
       watchSecrets({
         read,
@@ -48,6 +58,7 @@ export async function openKeys(options: EdgeKeysOptions): Promise<EdgeKeys> {
         async onChanged(secrets) {
           await use(secrets);
           inUse = secrets;
+          answered.used(secrets.keys);
           log.event('keys.loaded', { zones: secrets.keys.length });
         },
         onError: (error) => log.event('keys.failing', {}, error),

@@ -230,7 +230,7 @@ async function open(options: EdgeRoleOptions, opened: Opened): Promise<Omit<Edge
     report: () => ({
       ...followed.report(),
       // A rollover waits for them.
-      keyTags: secrets.keyTags(),
+      ...secrets.report(),
       spoolOctets: accounting?.spoolOctets() ?? 0,
     }),
     certificateEnd: () => certificate.end(),

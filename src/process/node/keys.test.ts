@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { createManualTimers } from '../../../test/support/base/lifecycle/manual-timers.ts';
 import { keyFile, loadKeys, updateKeys } from '../../dns/dnssec/key-files.ts';
-import { generateKey } from '../../dns/dnssec/key-set.ts';
+import { generateKey, type KeySet, keySetData } from '../../dns/dnssec/key-set.ts';
+import { DNSKEY_TTL } from '../../dns/dnssec/signer.ts';
 import { controlSecrets, fileZoneKeys } from '../zone-keys/control-secrets.ts';
-import { type LiveSecrets, LOOK_MS, readSecrets, reportedTags, watchSecrets } from './keys.ts';
+import { type LiveSecrets, LOOK_MS, readSecrets, watchAnsweredKeys, watchSecrets } from './keys.ts';
 
 const ZONE = 'uqrp.net';
 const NOW = Date.UTC(2026, 0, 1);
@@ -108,25 +109,65 @@ describe('the watch of the key files', () => {
   });
 });
 
-it('key tags are reported while a start without control would have the keys, in both modes', async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'uqrp-tags-'));
-  const { keys: all } = loadKeys(dataDir, ZONE, () => NOW);
+describe('keys that a node tells control of', () => {
+  const HOUR_MS = DNSKEY_TTL * 1000;
+  let dataDir: string;
+  beforeEach(() => {
+    dataDir = mkdtempSync(join(tmpdir(), 'uqrp-tags-'));
+  });
+  afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
+
   const ordered = (tags: readonly number[] = []): number[] => tags.toSorted((a, b) => a - b);
-  const tags = ordered(all.map(({ keyTag }) => keyTag));
+  const added = (keys: KeySet): KeySet => ({
+    ...keys,
+    keys: [
+      ...keys.keys,
+      generateKey('zsk', 'published', NOW, new Set(keys.keys.map(({ keyTag }) => keyTag))),
+    ],
+  });
+  const tagsOf = ({ keys }: KeySet): number[] => ordered(keys.map(({ keyTag }) => keyTag));
+
   for (const mode of ['full', 'split'] as const) {
-    const source = controlSecrets({
-      keys: fileZoneKeys(dataDir, () => NOW),
-      zones: [ZONE],
-      mode,
-      cookieKey: Buffer.alloc(32),
-      ticketKey: null,
-      clock: () => NOW,
+    it(`are ready once this start has answered them for the TTL of DNSKEY, each from its own time on (${mode})`, async () => {
+      const first = loadKeys(dataDir, ZONE, () => NOW);
+      const source = controlSecrets({
+        keys: fileZoneKeys(dataDir, () => NOW),
+        zones: [ZONE],
+        mode,
+        cookieKey: Buffer.alloc(32),
+        ticketKey: null,
+        clock: () => NOW,
+      });
+      const read = readSecrets(source, [ZONE]);
+      let now = 5;
+      const answered = watchAnsweredKeys({}, () => now);
+      const told = (): number[][] => {
+        const { keyTags, readyTags } = answered.report();
+        return [ordered(keyTags[ZONE]), ordered(readyTags[ZONE])];
+      };
+      assert.deepEqual(told(), [[], []]);
+      answered.used((await read()).secrets.keys);
+      assert.deepEqual(told(), [tagsOf(first), []]);
+      now += HOUR_MS - 1;
+      assert.deepEqual(told(), [tagsOf(first), []]);
+      const second = updateKeys(dataDir, ZONE, Date.now, (keys) => ({ keys: added(keys) })).keys;
+      answered.used((await read()).secrets.keys);
+      assert.equal(second.keys.length, first.keys.length + 1);
+      now += 1;
+      assert.deepEqual(told(), [tagsOf(second), tagsOf(first)]);
+      now += HOUR_MS - 2;
+      assert.deepEqual(told(), [tagsOf(second), tagsOf(first)]);
+      now += 1;
+      assert.deepEqual(told(), [tagsOf(second), tagsOf(second)]);
     });
-    const { keys } = (await readSecrets(source, [ZONE])()).secrets;
-    for (const from of [{}, { isKept: () => true }]) {
-      assert.deepEqual(ordered(reportedTags(from, keys)[ZONE]), tags);
-    }
-    assert.deepEqual(reportedTags({ isKept: () => false }, keys), {});
   }
-  rmSync(dataDir, { recursive: true });
+
+  it('are none while a start without control would answer others', () => {
+    let isKept = true;
+    const answered = watchAnsweredKeys({ isKept: () => isKept }, () => 0);
+    answered.used([keySetData(loadKeys(dataDir, ZONE, () => NOW))]);
+    assert.equal(answered.report().keyTags[ZONE]!.length, 2);
+    isKept = false;
+    assert.deepEqual(answered.report(), { keyTags: {}, readyTags: {} });
+  });
 });

@@ -4,6 +4,8 @@ import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
 import type { Clock } from '../../base/time.ts';
 import { KeyError } from '../../dns/dnssec/key-set.ts';
 import { dnskeyTags, isPresigned, type NodeKeySetData } from '../../dns/dnssec/node-key-set.ts';
+import { DNSKEY_TTL } from '../../dns/dnssec/signer.ts';
+import type { KeyTags, NodeState } from '../../feed/nodes/node-states.ts';
 import {
   type NodeKeys,
   type PeriodSecret,
@@ -65,21 +67,47 @@ function parsed(zone: string, document: string): NodeKeySetData {
   return data as NodeKeySetData;
 }
 
+/** The keys that a node answers in DNSKEY: a rollover waits until every node reports the new one. */
+export interface AnsweredKeys {
+  /** These are in use on all threads. */
+  used(keys: readonly NodeKeySetData[]): void;
+  report(): Pick<NodeState, 'keyTags' | 'readyTags'>;
+}
+
+const TTL_MS = DNSKEY_TTL * 1000;
+
 /**
- * The tags of all keys that the node answers in DNSKEY, by zone: a rollover waits until every node reports the new one. None while a start without
- * control would answer earlier ones, as with a full disk: resolvers that learn those then find what the new key has signed bogus.
+ * A key is ready (RFC 7583 section 2) once this start has answered it for the TTL of DNSKEY: before, resolvers may hold an answer without it, of the
+ * time that the node was away from control, and find bogus what it signs. No key is reported while a start without control would answer earlier
+ * ones, as with a full disk.
  */
-export function reportedTags(
+export function watchAnsweredKeys(
   source: Pick<NodeKeys, 'isKept'>,
-  keys: readonly NodeKeySetData[],
-): Readonly<Record<string, readonly number[]>> {
-  if (source.isKept?.() === false) return {};
-  return Object.fromEntries(
-    keys.map((set) => {
-      const tags = isPresigned(set) ? dnskeyTags(set) : set.keys.map(({ keyTag }) => keyTag);
-      return [set.zone, tags];
-    }),
-  );
+  elapsed: Timers['elapsed'],
+): AnsweredKeys {
+  let sets: readonly { readonly zone: string; readonly since: ReadonlyMap<number, number> }[] = [];
+
+  function tags(isReported: (since: number) => boolean): KeyTags {
+    return Object.fromEntries(
+      sets.map(({ zone, since }) => [zone, [...since.keys()].filter((tag) => isReported(since.get(tag)!))]),
+    );
+  }
+
+  return {
+    used(keys) {
+      const before = sets;
+      sets = keys.map((set) => {
+        const known = before.find(({ zone }) => zone === set.zone)?.since;
+        const present = isPresigned(set) ? dnskeyTags(set) : set.keys.map(({ keyTag }) => keyTag);
+        return { zone: set.zone, since: new Map(present.map((tag) => [tag, known?.get(tag) ?? elapsed()])) };
+      });
+    },
+    report() {
+      if (source.isKept?.() === false) return { keyTags: {}, readyTags: {} };
+      const readySince = elapsed() - TTL_MS;
+      return { keyTags: tags(() => true), readyTags: tags((since) => since <= readySince) };
+    },
+  };
 }
 
 interface WatchSecretsOptions {

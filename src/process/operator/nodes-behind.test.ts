@@ -10,11 +10,11 @@ const switching: RolloverOutcome = { kind: 'advanced', step: 'switch', keyTag: 7
 const report = (name: string, tags: readonly number[] | null, late = false) => ({
   name,
   late,
-  state: tags === null ? null : ({ keyTags: { [ZONE]: tags } } as unknown as NodeState),
+  state: tags === null ? null : ({ readyTags: { [ZONE]: tags } } as unknown as NodeState),
 });
 
 describe('a rollover with nodes', () => {
-  it('lets a key sign once every node has reported it', async () => {
+  it('lets a key sign once it is ready on every node', async () => {
     await refuseWhileBehind(ZONE, switching, async () => [report('fra1', [1, 7]), report('ams1', [7])]);
     await refuseWhileBehind(ZONE, switching, async () => []);
   });

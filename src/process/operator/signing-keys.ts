@@ -25,7 +25,7 @@ interface ZoneStep {
   readonly confirmed: Confirmation | null;
   /** Tells the step, and takes none. */
   readonly dryRun: boolean;
-  /** Whether a key may sign that not every node has reported. */
+  /** Whether a key may sign that is not ready on every node. */
   readonly despiteNodes: boolean;
 }
 
@@ -111,7 +111,7 @@ type AskReports = () => Promise<readonly Pick<NodeReport, 'name' | 'state' | 'la
 /**
  * A new key may sign only when every node answers it in DNSKEY: without it there, validators that ask that node find the signatures of the
  * others bogus.
- * @throws InputError with the names of the nodes that have not reported it, and of those that are late: they may have it or not
+ * @throws InputError with the names of the nodes where it is not ready, and of those that are late: it may be or not
  */
 export async function refuseWhileBehind(
   zone: string,
@@ -125,8 +125,8 @@ export async function refuseWhileBehind(
     .map(({ name, late }) => (late ? `${name} (late)` : name));
   if (behind.length === 0) return;
   throw new InputError(
-    `Key ${keyTag} of ${zone} does not sign yet: not every node has reported it. Behind: ${behind.join(', ')}. ` +
-      'Start these nodes, or remove them with "uqrp node remove"; then run this command again. --despite-nodes switches at once.',
+    `Key ${keyTag} of ${zone} does not sign yet: not every node has answered it for an hour since its start. Behind: ${behind.join(', ')}. ` +
+      'Start those that are late, or remove them with "uqrp node remove"; an hour later run this command again. --despite-nodes switches at once.',
   );
 }
 

@@ -17,7 +17,7 @@ import type { ZoneKeys } from './control-secrets.ts';
  * What a due step waits for.
  * - `parent`: the resolvers do not show the DS records at the parent that the step needs
  * - `resolvers`: no resolver answers
- * - `nodes`: not every node has reported the key that is to sign
+ * - `nodes`: the key that is to sign is not ready on every node
  */
 export type RolloverWait = 'parent' | 'resolvers' | 'nodes';
 

@@ -7,15 +7,20 @@ import type { FeedVerifier } from '../../../src/feed/message/keys.ts';
 import type { Recipient } from '../../../src/feed/message/message.ts';
 import type { Rpc } from '../../../src/feed/message/rpc.ts';
 import type { NodeKeys } from '../../../src/feed/ports/node-keys.ts';
-import { firstSecrets, readSecrets, reportedTags, watchSecrets } from '../../../src/process/node/keys.ts';
+import {
+  type AnsweredKeys,
+  firstSecrets,
+  readSecrets,
+  watchAnsweredKeys,
+  watchSecrets,
+} from '../../../src/process/node/keys.ts';
 import type { ProcessPorts } from '../common.ts';
 import { ZONE } from './packets.ts';
 
 export interface NodeSigning {
   /** Without keys nothing is answered. */
   hasKeys(): boolean;
-  /** Of the keys in use, by zone. */
-  keyTags(): Readonly<Record<string, readonly number[]>>;
+  report: AnsweredKeys['report'];
 }
 
 interface SigningOptions {
@@ -37,12 +42,14 @@ export function openNodeSigning({ ports, rpc, verifier, own, use }: SigningOptio
     counters.count('copy of the secrets failed');
     trace(`${name}: ${String(error)}`);
   };
-  let inUse: readonly NodeKeySetData[] | null = null;
+  let isInUse = false;
   let keptBy: Pick<NodeKeys, 'isKept'> = {};
+  const answered = watchAnsweredKeys({ isKept: () => keptBy.isKept?.() ?? true }, timers.elapsed);
 
   async function change(keys: readonly NodeKeySetData[]): Promise<void> {
     await use(keys);
-    inUse = keys;
+    answered.used(keys);
+    isInUse = true;
     counters.count('secrets in use');
   }
 
@@ -81,5 +88,5 @@ export function openNodeSigning({ ports, rpc, verifier, own, use }: SigningOptio
   }
 
   open().catch(onCopyFailed);
-  return { hasKeys: () => inUse !== null, keyTags: () => reportedTags(keptBy, inUse ?? []) };
+  return { hasKeys: () => isInUse, report: () => answered.report() };
 }
