@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
 import { openWorld } from '../../../test/support/http/world.ts';
 import { aesGcmEncryption } from '../../base/seal.ts';
@@ -63,6 +64,13 @@ async function openSender(store: Store, onPage: () => Promise<void> = async () =
     client,
     sender,
     keys: () => written.join(''),
+    /** The client's stream begins, and the reader admits it. */
+    begin(): void {
+      sender.begin();
+      follower!.begin(client.place);
+    },
+    admit: (): void => follower!.begin(client.place),
+    write: (letter: string) => owner.record(`${letter}${client.place}.r.${name}.v1`),
     /** Something is written, and the reader offers it. */
     offer: async (letter: string): Promise<void> => {
       await owner.record(`${letter}${client.place}.r.${name}.v1`);
@@ -77,8 +85,8 @@ async function openSender(store: Store, onPage: () => Promise<void> = async () =
 
 apiScenarios('changes, sender', {
   'what comes while a live client has no room is read from the log when it has': async (store) => {
-    const { world, client, sender, keys, offer } = await openSender(store);
-    sender.begin();
+    const { world, client, sender, keys, offer, begin } = await openSender(store);
+    begin();
     sender.tick(false);
     while (!keys().includes('a')) await offer('a');
     const told = keys();
@@ -99,6 +107,28 @@ apiScenarios('changes, sender', {
     await world.close();
   },
 
+  'what the reader reads for others before it admits the client is in a page (seed 251605423)': async (
+    store,
+  ) => {
+    const { world, client, sender, keys, write, admit, offer } = await openSender(store);
+    sender.begin();
+    for (let i = 0; i < 3; i++) {
+      sender.tick(false);
+      await setImmediate();
+    }
+    // A read that began before this client joined is of other customers.
+    await write('a');
+    client.place = (await store.changes.bounds()).head;
+    sender.tick(false);
+    admit();
+    while (!keys().includes('b')) {
+      sender.tick(false);
+      await offer('b');
+    }
+    assert.match(keys().replaceAll('.', ''), /^ab+$/);
+    await world.close();
+  },
+
   'what the reader offers while a page is read comes with the next page': async (store) => {
     const offered = Promise.withResolvers<void>();
     let pages = 0;
@@ -108,7 +138,7 @@ apiScenarios('changes, sender', {
       offered.resolve();
     });
     const { world, sender, keys, offer } = opened;
-    sender.begin();
+    opened.begin();
     sender.tick(false);
     await offered.promise;
     while (!keys().includes('c')) {

@@ -49,6 +49,8 @@ export function changeSender(
   /** Whether it takes what the reader offers. Else it reads pages. */
   let isLive = false;
   let isReading = false;
+  /** Before, the reader's place is that of other customers: what it offers there this client is not offered. */
+  let hasBegun = false;
   let hasEnded = false;
   /** Rows of this second. */
   let sent = 0;
@@ -115,7 +117,7 @@ export function changeSender(
   }
 
   function pump(): void {
-    if (isReading || isLive || hasEnded) return;
+    if (!hasBegun || isReading || isLive || hasEnded) return;
     isReading = true;
     void catchUp()
       .catch(onError)
@@ -129,7 +131,10 @@ export function changeSender(
       output.onRoom?.(pump);
       const unfollow = reader.follow({
         customerId,
-        begin: () => pump(),
+        begin() {
+          hasBegun = true;
+          pump();
+        },
         offer(rows) {
           leaveOtherLog();
           if (!isLive || place === null) return;

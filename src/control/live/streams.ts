@@ -22,7 +22,7 @@ export const OPENING = 'retry: 3000\n\n';
 export interface Sender {
   /** Begins, once the credential was checked again. @returns stops */
   readonly begin: () => () => void;
-  /** Called once a second while the client reads. @param isHeartbeat something must be sent */
+  /** Called once a second, after `begin`, while the client reads. @param isHeartbeat something must be sent */
   readonly tick: (isHeartbeat: boolean) => void;
 }
 
@@ -149,7 +149,11 @@ export function openEventStreams({ store, timers, onError }: StreamsOptions): St
 
   return {
     open(client) {
-      open.set(client, pulseOf(client.output, client.sender.tick));
+      // Before it has begun, its credential may be that of nobody any more.
+      const tick: Sender['tick'] = (isHeartbeat) => {
+        if (stops.has(client)) client.sender.tick(isHeartbeat);
+      };
+      open.set(client, pulseOf(client.output, tick));
       if (isClosing) end(client);
       const joined: Promise<void> = join(client).finally(() => joining.delete(joined));
       joining.add(joined);
