@@ -65,7 +65,7 @@ async function openSender(store: Store, onPage: () => Promise<void> = async () =
     sender,
     keys: () => written.join(''),
     /** The client's stream begins, and the reader admits it. */
-    begin(): void {
+    begin: (): void => {
       sender.begin();
       follower!.begin(client.place);
     },

@@ -23,6 +23,7 @@ import {
   settleAttempt,
   webhookBackoffMs,
 } from './attempts.ts';
+import { clockMend } from './clock-mend.ts';
 import { assignWorkers, createWorkerPools, type PoolName, type WaitingWebhooks } from './fair-share.ts';
 import { AttemptInterruptedError, type AttemptResult, type SendAttempt } from './send-attempt.ts';
 
@@ -333,6 +334,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     unsure = null;
   }
 
+  const mendAfterClock = clockMend({ store, clock, elapsed: timers.elapsed, signal });
   let hasCommitted = false;
   let isResting = false;
   let mustEndLeases = store.engine === 'sqlite';
@@ -342,6 +344,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     if (mustEndLeases) await store.write(endAllLeases);
     mustEndLeases = false;
     await giveBackUnsure();
+    await mendAfterClock();
     hasCommitted = false;
     const wait = await claimDue();
     failing.delete('search');

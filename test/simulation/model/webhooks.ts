@@ -204,7 +204,8 @@ export function createWebhooksCheck(model: Model, options: WebhooksCheckOptions)
       since < now &&
       may(isEnabled).every(Boolean) &&
       !may(isDeleted).some(Boolean) &&
-      !targets.some(({ hasFailed }) => hasFailed) &&
+      // Also one of before the webhook was moved: too many failures in a row disable it.
+      !url.writes.some(({ value }) => endpointOf(value).hasFailed) &&
       may(events).every((names) => names.includes('record.upserted'));
     if (!isSure) return null;
     const scopes = may(namespaces);

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  addCustomer,
+  addWebhook,
+  deliveriesOf,
+  ENGINES,
+  enqueue,
+  webhookOf,
+} from '../../../test/support/control/webhooks/dispatch-world.ts';
+import { withStore } from '../../../test/support/store/fixtures.ts';
+import { findRows } from '../../../test/support/store/rows.ts';
+import type { Store } from '../../store/store.ts';
+import { clockMend } from './clock-mend.ts';
+
+const RIGHT = 10_000_000;
+const HOUR = 3_600_000;
+const WRONG = RIGHT + HOUR;
+
+/** A process with a clock that the test sets; its elapsed time stands still. */
+function processOf(store: Store, at: number) {
+  const clock = { at };
+  const { signal } = new AbortController();
+  return { clock, mend: clockMend({ store, clock: () => clock.at, elapsed: () => 0, signal }) };
+}
+
+const timesOf = async (store: Store, id: string): Promise<number[]> => {
+  const { served_at, rests_until, claimed_until, next_due_at } = await webhookOf(store, id);
+  return [served_at, rests_until, claimed_until, next_due_at ?? -1];
+};
+
+for (const { name, create, skip } of ENGINES) {
+  describe(`webhooks after a clock that was ahead, on ${name}`, { skip }, () => {
+    const scenario = (title: string, run: (store: Store) => Promise<void>): void => {
+      it(title, () => withStore(create, run));
+    };
+
+    scenario('get back what it gave them, and keep what others gave (seed 251600595)', async (store) => {
+      const user = await addCustomer(store);
+      const ahead = await addWebhook(store, user, {
+        served_at: WRONG,
+        rests_until: WRONG + 1_000,
+        claimed_until: WRONG + 30_000,
+      });
+      await enqueue(store, ahead, 1, WRONG + 5_000, { attempts: 1, last_attempt_at: WRONG });
+      await enqueue(store, ahead, 1, RIGHT + 20_000, {
+        seq: 2,
+        attempts: 1,
+        last_attempt_at: RIGHT - 10_000,
+      });
+      const other = await addWebhook(store, user, { served_at: RIGHT - 1_000, rests_until: RIGHT + 30_000 });
+      await enqueue(store, other, 1, RIGHT + 50_000, { attempts: 1, last_attempt_at: RIGHT - 1_000 });
+      const others = await timesOf(store, other);
+
+      const { clock, mend } = processOf(store, WRONG);
+      const behind = processOf(store, RIGHT);
+      const before = await timesOf(store, ahead);
+      for (const one of [mend, behind.mend]) await one();
+      assert.deepEqual(await timesOf(store, ahead), before, 'whose clock was not set back knows nothing');
+
+      clock.at = RIGHT;
+      await mend();
+      assert.deepEqual(await timesOf(store, ahead), [RIGHT, RIGHT + 1_000, RIGHT + 30_000, RIGHT + 5_000]);
+      const retries = (await deliveriesOf(store, ahead)).map(({ last_attempt_at, next_attempt_at }) => [
+        last_attempt_at,
+        next_attempt_at,
+      ]);
+      assert.deepEqual(retries, [
+        [RIGHT, RIGHT + 5_000],
+        [RIGHT - 10_000, RIGHT + 20_000],
+      ]);
+      assert.deepEqual(await timesOf(store, other), others);
+    });
+
+    scenario('a database that is away is asked again; then once for each step', async (store) => {
+      const id = await addWebhook(store, await addCustomer(store), {
+        served_at: WRONG,
+        rests_until: WRONG + 9,
+      });
+      await enqueue(store, id, 1, RIGHT, {});
+      let isAway = true;
+      let reads = 0;
+      const read: Store['read'] = {
+        ...store.read,
+        execute: (...args: Parameters<Store['read']['execute']>) => {
+          reads++;
+          if (isAway) throw new Error('away');
+          return store.read.execute(...args) as never;
+        },
+      };
+      const clock = { at: WRONG };
+      const { signal } = new AbortController();
+      const parts = { read, write: store.write.bind(store) } as Pick<Store, 'read' | 'write'>;
+      const mend = clockMend({ store: parts, clock: () => clock.at, elapsed: () => 0, signal });
+      // A second is what clocks may differ by.
+      clock.at = WRONG - 1_000;
+      await mend();
+      assert.equal(reads, 0);
+      clock.at = RIGHT;
+      await assert.rejects(mend(), /away/);
+      isAway = false;
+      await mend();
+      const mended = reads;
+      await mend();
+      assert.deepEqual([reads, (await webhookOf(store, id)).rests_until], [mended, RIGHT + 9]);
+    });
+
+    scenario('are mended in units, however many they are', async (store) => {
+      const user = await addCustomer(store);
+      for (let left = 201; left > 0; left--) {
+        await addWebhook(store, user, { served_at: WRONG, rests_until: WRONG, next_due_at: RIGHT });
+      }
+      const { clock, mend } = processOf(store, WRONG);
+      clock.at = RIGHT;
+      await mend();
+      const rests = (await findRows(store.read, 'webhooks', {})).map(({ rests_until }) => rests_until);
+      assert.deepEqual([rests.length, new Set(rests)], [201, new Set([RIGHT])]);
+    });
+  });
+}
