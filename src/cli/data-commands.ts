@@ -312,7 +312,7 @@ export function addKeyCommands({ program, command, clock, json }: Builder): void
     .option(...ZONE)
     .option('--confirm <what>', 'ds-added or ds-removed: what you have checked at the parent')
     .option('--dry-run', 'print the step, and change nothing')
-    .option('--despite-nodes', 'switch although a node has not reported the new key')
+    .option('--despite-nodes', 'switch although a node has not answered the new key for an hour')
     .addHelpText('after', examples('uqrp dnssec rollover zsk --dry-run', 'uqrp dnssec rollover zsk'))
     .action(async (role: string, options: RolloverOptions) =>
       (await loadKeys()).dnssecRollover(clock, role, options, json()),

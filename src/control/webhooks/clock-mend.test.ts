@@ -9,7 +9,7 @@ import {
   webhookOf,
 } from '../../../test/support/control/webhooks/dispatch-world.ts';
 import { withStore } from '../../../test/support/store/fixtures.ts';
-import { findRows } from '../../../test/support/store/rows.ts';
+import { findRows, updateRows } from '../../../test/support/store/rows.ts';
 import type { Store } from '../../store/store.ts';
 import { clockMend } from './clock-mend.ts';
 
@@ -17,11 +17,16 @@ const RIGHT = 10_000_000;
 const HOUR = 3_600_000;
 const WRONG = RIGHT + HOUR;
 
-/** A process with a clock that the test sets; its elapsed time stands still. */
+/** A process with a clock and an elapsed time that the test sets. */
 function processOf(store: Store, at: number) {
   const clock = { at };
+  const elapsed = { ms: 0 };
   const { signal } = new AbortController();
-  return { clock, mend: clockMend({ store, clock: () => clock.at, elapsed: () => 0, signal }) };
+  return {
+    clock,
+    elapsed,
+    mend: clockMend({ store, clock: () => clock.at, elapsed: () => elapsed.ms, leaseMs: 40_000, signal }),
+  };
 }
 
 const timesOf = async (store: Store, id: string): Promise<number[]> => {
@@ -40,6 +45,7 @@ for (const { name, create, skip } of ENGINES) {
       const ahead = await addWebhook(store, user, {
         served_at: WRONG,
         rests_until: WRONG + 1_000,
+        claim: 'under way',
         claimed_until: WRONG + 30_000,
       });
       await enqueue(store, ahead, 1, WRONG + 5_000, { attempts: 1, last_attempt_at: WRONG });
@@ -60,7 +66,7 @@ for (const { name, create, skip } of ENGINES) {
 
       clock.at = RIGHT;
       await mend();
-      assert.deepEqual(await timesOf(store, ahead), [RIGHT, RIGHT + 1_000, RIGHT + 30_000, RIGHT + 5_000]);
+      assert.deepEqual(await timesOf(store, ahead), [RIGHT, RIGHT + 1_000, WRONG + 30_000, RIGHT + 5_000]);
       const retries = (await deliveriesOf(store, ahead)).map(({ last_attempt_at, next_attempt_at }) => [
         last_attempt_at,
         next_attempt_at,
@@ -91,7 +97,13 @@ for (const { name, create, skip } of ENGINES) {
       const clock = { at: WRONG };
       const { signal } = new AbortController();
       const parts = { read, write: store.write.bind(store) } as Pick<Store, 'read' | 'write'>;
-      const mend = clockMend({ store: parts, clock: () => clock.at, elapsed: () => 0, signal });
+      const mend = clockMend({
+        store: parts,
+        clock: () => clock.at,
+        elapsed: () => 0,
+        leaseMs: 40_000,
+        signal,
+      });
       // A second is what clocks may differ by.
       clock.at = WRONG - 1_000;
       await mend();
@@ -104,6 +116,35 @@ for (const { name, create, skip } of ENGINES) {
       await mend();
       assert.deepEqual([reads, (await webhookOf(store, id)).rests_until], [mended, RIGHT + 9]);
     });
+
+    scenario(
+      'get back a retry whose webhook was served again, a rest without deliveries, and what was under way',
+      async (store) => {
+        const user = await addCustomer(store);
+        const retried = await addWebhook(store, user, { served_at: RIGHT });
+        await enqueue(store, retried, 1, WRONG + 5_000, { attempts: 1, last_attempt_at: WRONG });
+        const rests = await addWebhook(store, user, {
+          enabled: 0,
+          served_at: WRONG,
+          rests_until: WRONG + 60_000,
+          claimed_until: WRONG + 30_000,
+        });
+        const late = await addWebhook(store, user, { served_at: RIGHT });
+        const { clock, elapsed, mend } = processOf(store, WRONG);
+        clock.at = RIGHT;
+        await mend();
+        assert.deepEqual(await timesOf(store, retried), [RIGHT, 0, 0, RIGHT + 5_000]);
+        assert.deepEqual(await timesOf(store, rests), [RIGHT, RIGHT + 60_000, 0, -1]);
+        // Settled by the time that was read before the clock was set back.
+        await store.write((tx) =>
+          updateRows(tx, 'webhooks', { served_at: WRONG, rests_until: WRONG + 1 }, { id: late }),
+        );
+        elapsed.ms = 40_000;
+        clock.at = RIGHT + 40_000;
+        await mend();
+        assert.deepEqual(await timesOf(store, late), [RIGHT + 40_000, RIGHT + 40_001, 0, -1]);
+      },
+    );
 
     scenario('are mended in units, however many they are', async (store) => {
       const user = await addCustomer(store);

@@ -334,7 +334,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     unsure = null;
   }
 
-  const mendAfterClock = clockMend({ store, clock, elapsed: timers.elapsed, signal });
+  const mendAfterClock = clockMend({ store, clock, elapsed: timers.elapsed, leaseMs, signal });
   let hasCommitted = false;
   let isResting = false;
   let mustEndLeases = store.engine === 'sqlite';

@@ -119,7 +119,7 @@ export const EVENTS = {
   'keys.rollover_waiting': {
     level: 'warn',
     message:
-      'a step of a key rollover is due and waits. parent: set the DS records that "uqrp dnssec ds" prints, and no others. resolvers: none of UQRP_RESOLVERS answers. nodes: start the nodes that "uqrp node status" calls late, or remove them',
+      'a step of a key rollover is due and waits. parent: set the DS records that "uqrp dnssec ds" prints, and no others. resolvers: none of UQRP_RESOLVERS answers. nodes: start the nodes that "uqrp node status" calls late, or remove them; one that was started again counts after an hour',
     fields: { role: KEY_ROLES, step: ROLLOVER_STEPS, reason: ROLLOVER_WAITS },
   },
   'transparency.state': {

@@ -32,7 +32,7 @@ export interface AutomaticRolloverOptions {
   readonly days: KeyDays | null;
   /** The DS records of a zone in presentation form (`12345 13 2 0A1B...`), as each resolver that answered sees them. Never rejects. */
   readonly parentDs: (zone: string) => Promise<readonly (readonly string[])[]>;
-  /** Nodes that have not reported this key of the zone, or that are late. */
+  /** Nodes where this key of the zone is not ready, or that are late. */
   readonly nodesBehind: (zone: string, keyTag: number) => number;
   readonly clock: Clock;
   /** The three must not throw. */
