@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -12,44 +10,13 @@ import { type NatsServer, natsMissing, startNats } from '../../../../test/suppor
 import { natsWorld, SMALL_STREAMS } from '../../../../test/support/feed/bus/nats-world.ts';
 import { makeSelfSigned } from '../../../base/certificates.ts';
 import { type Bus, BusError, type BusState, STREAMS, SUBJECTS } from '../bus.ts';
-import { openNatsBus } from './nats-bus.ts';
 import { answeredInOrder, readsAtOnce } from './streams.ts';
-
-/** Of an attempt to connect, and until the next one. */
-const [CONNECT_MS, AGAIN_MS] = [2_000, 10];
 
 const bytes = (of: string): Uint8Array => Buffer.from(of);
 const opened = async (bus: Bus): Promise<Bus> => {
   await inState(bus, 'connected');
   return bus;
 };
-
-it('a broker that nobody reaches is tried again as soon as an attempt has ended, so that a line that is up again is noticed', async (t) => {
-  const sockets: Socket[] = [];
-  const silent = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');
-  await once(silent, 'listening');
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  const bus = openNatsBus({
-    servers: [`127.0.0.1:${(silent.address() as AddressInfo).port}`],
-    inboxPrefix: '_INBOX.n1',
-    streams: null,
-    onError: () => {},
-  });
-  for (let attempt = 1; attempt <= 3; attempt++) {
-    while (sockets.length < attempt) await nextTurn();
-    t.mock.timers.tick(CONNECT_MS);
-    // Less than the delay after an attempt that was refused.
-    for (let waited = 0; waited < 50; waited += AGAIN_MS) {
-      await nextTurn();
-      t.mock.timers.tick(AGAIN_MS);
-    }
-  }
-  const closed = bus.close();
-  t.mock.timers.tick(CONNECT_MS);
-  await closed;
-  for (const socket of sockets) socket.destroy();
-  silent.close();
-});
 
 describe('the bus over NATS', { skip: natsMissing() ?? false }, () => {
   it('is opened without a broker, and connects when there is one', async () => {

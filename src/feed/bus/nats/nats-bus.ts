@@ -54,7 +54,9 @@ export function openNatsBus(options: NatsBusOptions): Bus {
         const streams = await openStreams(connection, options.streams);
         // The broker has the subscriptions before anybody hears that the bus is connected.
         const askedAt = realTimers.elapsed();
-        await connection.flush();
+        // A flush of the client never ends when the connection is lost meanwhile.
+        await Promise.race([connection.flush(), connection.closed()]);
+        if (connection.isClosed()) return;
         enter({ connection, streams, roundTrip: realTimers.elapsed() - askedAt });
       } finally {
         opening = null;
@@ -247,7 +249,19 @@ function keepConnected(servers: NatsServers, events: ConnectionEvents): () => Pr
 async function connect({ servers, tls, seed, inboxPrefix }: NatsServers): Promise<NatsConnection> {
   // Loaded here, so that a process without a broker does not load it.
   const nats = await import('@nats-io/transport-node');
-  return nats.connect({
+  const { NodeTransport, nodeResolveHost } = await import('@nats-io/transport-node/lib/node_transport.js');
+  /** Waits for nothing when an attempt took too long or pings are unanswered: that of the client keeps the socket then, as long as the broker stands still. */
+  class Transport extends NodeTransport {
+    override async close(error?: Error): Promise<void> {
+      if (this.connected) await super.close(error);
+      else this.discard();
+    }
+    override disconnect(): void {
+      void this.close(new nats.ConnectionError('the broker answered no ping'));
+    }
+  }
+  nats.setTransportFactory({ factory: () => new Transport(), dnsResolveFn: nodeResolveHost });
+  return nats.NatsConnectionImpl.connect({
     servers: [...servers],
     inboxPrefix,
     timeout: CONNECT_MS,
