@@ -35,6 +35,8 @@ export interface MailerOptions {
 const DEADLINE_MS = 30_000;
 /** Timeout of each of: DNS, connection, greeting, silence. */
 const STEP_MS = 10_000;
+/** How long a socket that we ended waits for the server to end it too: a process that stops waits for its sockets. */
+const CLOSE_MS = 1_000;
 
 const nodemailer = () => import('nodemailer');
 
@@ -66,6 +68,7 @@ export function openMailer({
     connectionTimeout: STEP_MS,
     greetingTimeout: STEP_MS,
     socketTimeout: STEP_MS,
+    socketCloseTimeout: CLOSE_MS,
     // Else a text could make nodemailer attach a file or a page.
     disableFileAccess: true,
     disableUrlAccess: true,

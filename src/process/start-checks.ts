@@ -113,7 +113,7 @@ const COMES_BACK: ReadonlySet<unknown> = new Set([
   '57P03',
 ]);
 /** `pg` gives these no code: no answer within its limit, or a connection that ended before one. */
-const NO_ANSWER = /^timeout e|^Connection terminated/;
+const NO_ANSWER = /^timeout e|^Connection terminated|^Query read timeout/;
 
 /** Whether a later try may reach the database: not with a wrong password, an unknown name of a host, or another secret. */
 function isAbsent(error: unknown): boolean {

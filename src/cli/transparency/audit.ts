@@ -150,7 +150,12 @@ function txtOf(options: LogAuditOptions): ServedSources['txt'] {
 /** Runs the operator's command with the alarm as JSON on its standard input. It must end within a minute. */
 function runCommand(command: string, input: string): Promise<void> {
   return new Promise((resolve) => {
-    const child = spawn('sh', ['-c', command], { stdio: ['pipe', 'inherit', 'inherit'], timeout: EXEC_MS });
+    const child = spawn('sh', ['-c', command], {
+      stdio: ['pipe', 'inherit', 'inherit'],
+      timeout: EXEC_MS,
+      // It may ignore others.
+      killSignal: 'SIGKILL',
+    });
     child.once('error', () => resolve());
     child.once('exit', (code) => {
       if (code !== 0) process.stderr.write(`the command of --exec ended with ${code ?? 'a signal'}\n`);

@@ -29,7 +29,8 @@ export async function startHealthThread(options: HealthThreadOptions): Promise<H
   let ended = Promise.resolve();
   let cancelRestart = (): void => {};
 
-  function start(port: number): Promise<number> {
+  /** Rejects also when the system gives no thread. */
+  async function start(port: number): Promise<number> {
     const settings: HealthSettings = { host, port, ready: readyAnswer(readiness()) };
     const worker = new Worker(entry, { workerData: settings, resourceLimits: MEMORY });
     const post = (message: ToHealth): void => worker.postMessage(message);
@@ -56,7 +57,7 @@ export async function startHealthThread(options: HealthThreadOptions): Promise<H
       gone.resolve();
       listening.reject(new Error('the thread of UQRP_METRICS has ended'));
     });
-    return listening.promise;
+    return await listening.promise;
   }
 
   const port = await start(options.port);

@@ -1,6 +1,8 @@
 import {
+  Client,
   type ClientBase,
   type CustomTypesConfig,
+  DatabaseError,
   escapeLiteral,
   Pool,
   type PoolClient,
@@ -9,6 +11,7 @@ import {
   types,
 } from 'pg';
 import { uuidsOfTimes } from '../../base/ids.ts';
+import { backgroundTimers } from '../../base/lifecycle/timers.ts';
 import { statementName } from '../engine/statement.ts';
 import type { Db, LastValue, Result, Tx } from '../store.ts';
 
@@ -17,6 +20,10 @@ const CONNECT_TIMEOUT = 5_000;
 const STATEMENT_TIMEOUT = 30_000;
 /** Milliseconds that the client waits for an answer, for a network that drops it. */
 const QUERY_TIMEOUT = 35_000;
+/** Milliseconds of silence after which the kernel asks whether the server is still there; ten seconds without an answer end the connection. */
+const KEEPALIVE_DELAY = 10_000;
+/** Milliseconds that the end of a connection waits for the server to end it too. */
+const END_TIMEOUT = 1_000;
 
 const OID = { bytea: 17, int8: 20, numeric: 1700 };
 
@@ -44,22 +51,41 @@ export function connectionConfig(url: string): PoolConfig {
     idle_in_transaction_session_timeout: STATEMENT_TIMEOUT,
     query_timeout: QUERY_TIMEOUT,
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEPALIVE_DELAY,
     application_name: 'uqrp',
     types: TYPES,
   };
 }
 
+/** A connection whose end is bounded: that of `pg` waits without limit for a server that stands still, and so would all who wait for it. */
+export class BoundedClient extends Client {
+  override end(): Promise<void>;
+  override end(done: (error: Error) => void): void;
+  override end(done?: (error: Error) => void): Promise<void> | void {
+    // The stream is another one once TLS begins.
+    const cancel = backgroundTimers.after(END_TIMEOUT, () => this.connection.stream.destroy());
+    this.once('end', cancel);
+    return done === undefined ? super.end() : super.end(done);
+  }
+}
+
 type Prepare = (client: ClientBase) => Promise<void>;
 
-/**
- * A pool that survives its server: a connection lost while idle is only taken out.
- * @param prepare runs on each new connection before it is given out; one that it rejects is closed
- */
-export function newPool(url: string, max: number, prepare: Prepare | null = null): Pool {
+interface PoolOptions {
+  /** Runs on each new connection before it is given out; one that it rejects is closed. */
+  readonly prepare?: Prepare;
+  /** For statements that may take any time: a server that is gone is noticed by the kernel. */
+  readonly isPatient?: boolean;
+}
+
+/** A pool that survives its server: a connection lost while idle is only taken out. */
+export function newPool(url: string, max: number, { prepare, isPatient = false }: PoolOptions = {}): Pool {
   // The pool waits for the promise before it gives the client out, although its type says void.
   // oxlint-disable-next-line typescript/no-misused-promises
   const pool = new Pool({
     ...connectionConfig(url),
+    ...(isPatient && { query_timeout: 0 }),
+    Client: BoundedClient,
     max,
     async onConnect(client) {
       await configure(client);
@@ -80,6 +106,17 @@ async function configure(client: { query(text: string): Promise<unknown> }): Pro
   await client.query('set jit = off; set max_parallel_workers_per_gather = 0');
 }
 
+/** Connections on which a statement got no answer. */
+const unanswered = new WeakSet<ClientBase>();
+
+/**
+ * Gives a connection back, unless it got no answer: `pg` takes that for a connection like others, and the pool would give it out again
+ * first. Where a network dropped what was under way, as at many a failover, none of a pool's connections would work again.
+ */
+function release(client: PoolClient): void {
+  client.release(unanswered.has(client));
+}
+
 /** A reader: each statement on some connection of the pool. */
 export function poolReader(pool: Pool): Db {
   return {
@@ -89,7 +126,7 @@ export function poolReader(pool: Pool): Db {
       try {
         return await execute(client, sql, values);
       } finally {
-        client.release();
+        release(client);
       }
     },
   };
@@ -124,10 +161,11 @@ export async function inTransaction<T>(pool: Pool, work: (tx: Tx) => Promise<T>)
     return value;
   } catch (error) {
     ended = true;
-    await client.query('rollback').catch(() => {});
+    // A server that gave no answer would give none to this either. The end of the connection rolls back.
+    if (!unanswered.has(client)) await execute(client, 'rollback', []).catch(() => {});
     throw error;
   } finally {
-    client.release();
+    release(client);
   }
 }
 
@@ -151,6 +189,7 @@ async function execute<R>(client: PoolClient, text: string, values: readonly unk
     const { rows, rowCount } = await client.query<R & QueryResultRow>(query);
     return { rows, count: rowCount ?? 0 };
   } catch (error) {
+    if (!(error instanceof DatabaseError)) unanswered.add(client);
     throw withoutValues(error);
   }
 }

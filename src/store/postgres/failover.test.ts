@@ -113,9 +113,9 @@ describe('a PostgreSQL that went on elsewhere', { skip: postgresMissing() ?? fal
     try {
       await noticeMove(
         {
-          async query<R extends QueryResultRow>(text: string, values?: readonly unknown[]) {
-            const found = await client.query<R>(text, values?.slice());
-            if (!isKnown && text.includes("name = 'epoch'")) {
+          async query<R extends QueryResultRow>(statement: string, values?: readonly unknown[]) {
+            const found = await client.query<R>(statement, values?.slice());
+            if (!isKnown && String(statement).includes("name = 'epoch'")) {
               isKnown = true;
               await database.query(`update service_facts set value = '${given}' where name = 'epoch'`);
             }

@@ -4,7 +4,18 @@ import type { Clock } from '../../base/time.ts';
 import { WITH_NEW_EPOCH } from '../service-facts.ts';
 
 interface Connection {
-  query<R>(text: string, values?: readonly unknown[]): Promise<{ readonly rows: readonly R[] }>;
+  query<R>(
+    statement: string | Patient,
+    values?: readonly unknown[],
+  ): Promise<{ readonly rows: readonly R[] }>;
+}
+
+/** A statement that may take any time. */
+interface Patient {
+  readonly text: string;
+  readonly values?: unknown[];
+  /** Milliseconds. */
+  readonly query_timeout: number;
 }
 
 interface Found {
@@ -37,6 +48,8 @@ const MOVE = `with moved as (
  * answers 55000 (object_not_in_prerequisite_state) as long as its wal_level is not `logical`.
  */
 const UNKNOWN: ReadonlySet<unknown> = new Set(['0A000', '42501', '42883', '55000']);
+/** Milliseconds: the most that a timer takes. Zero would be taken for the connection's own timeout. */
+const NO_TIMEOUT = 2_147_483_647;
 /** undefined_table: of a database that has not been migrated. */
 const NO_TABLE = '42P01';
 /** cannot_connect_now: a start waits for such a server. */
@@ -87,8 +100,10 @@ async function move(client: Connection, values: readonly string[]): Promise<void
   try {
     // A counter for each customer that has webhooks: control must not fail to start because there are many.
     await client.query('set local statement_timeout = 0');
-    const { rows } = await client.query(MOVE, values);
-    if (rows.length > 0) for (const sql of WITH_NEW_EPOCH) await client.query(sql);
+    const { rows } = await client.query({ text: MOVE, values: [...values], query_timeout: NO_TIMEOUT });
+    if (rows.length > 0) {
+      for (const text of WITH_NEW_EPOCH) await client.query({ text, query_timeout: NO_TIMEOUT });
+    }
     await client.query('commit');
   } catch (error) {
     await client.query('rollback').catch(() => {});

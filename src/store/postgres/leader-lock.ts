@@ -1,8 +1,8 @@
 /** The lock of the one publisher over PostgreSQL: an advisory lock that belongs to a session. */
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { createWaker } from '../../base/lifecycle/loop.ts';
 import type { LeaderLease, LeaderLock } from '../../feed/ports/feed-store.ts';
-import { connectionConfig } from './driver.ts';
+import { BoundedClient, connectionConfig } from './driver.ts';
 
 /** A 64-bit number that no other program may use in this database; `MIGRATION_LOCK` is another one. */
 const PUBLISHER_LOCK = 7_352_114_901_224;
@@ -28,7 +28,7 @@ export function postgresLeaderLock(url: string, times: PostgresLockTimes = {}): 
   return {
     async acquire(signal) {
       signal.throwIfAborted();
-      const client = new Client({
+      const client = new BoundedClient({
         ...connectionConfig(url),
         connectionTimeoutMillis: ANSWER_MS,
         query_timeout: ANSWER_MS,

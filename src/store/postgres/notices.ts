@@ -1,10 +1,10 @@
-import { Client, type Pool } from 'pg';
+import type { Pool } from 'pg';
 import { randomUuid, realRandom } from '../../base/chance.ts';
 import { type Backoff, createDrain, createWaker, loop } from '../../base/lifecycle/loop.ts';
 import { backgroundTimers } from '../../base/lifecycle/timers.ts';
 import { joinMarks, type Marks, NO_MARKS } from '../engine/signals.ts';
 import { WORK_TOPICS } from '../store.ts';
-import { connectionConfig } from './driver.ts';
+import { BoundedClient, connectionConfig } from './driver.ts';
 
 const CHANNEL = 'uqrp_store';
 
@@ -99,7 +99,7 @@ async function listen(
   heard: (marks: Marks) => void,
   signal: AbortSignal,
 ): Promise<number> {
-  const client = new Client({ ...connectionConfig(url), statement_timeout: 0 });
+  const client = new BoundedClient({ ...connectionConfig(url), statement_timeout: 0 });
   const { promise: lost, resolve: onLost } = Promise.withResolvers<void>();
   client.on('error', () => onLost());
   client.on('end', onLost);

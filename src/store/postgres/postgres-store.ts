@@ -1,4 +1,4 @@
-import { Client, type ClientBase, type Pool } from 'pg';
+import type { Client, ClientBase, Pool } from 'pg';
 import { randomFraction, realRandom } from '../../base/chance.ts';
 import { backoffMs } from '../../base/lifecycle/loop.ts';
 import { pause, realTimers } from '../../base/lifecycle/timers.ts';
@@ -10,7 +10,7 @@ import { migrate } from '../migrations/migrate.ts';
 import { PING_LIMIT_MS } from '../probe.ts';
 import type { Store, Tx } from '../store.ts';
 import { vacuumKeys } from '../version-retention.ts';
-import { connectionConfig, inTransaction, newPool, poolReader } from './driver.ts';
+import { BoundedClient, connectionConfig, inTransaction, newPool, poolReader } from './driver.ts';
 import { noticeMove } from './failover.ts';
 import { Notifier, watchNotices } from './notices.ts';
 
@@ -31,15 +31,15 @@ const MIGRATION_LOCK = 7_352_114_901_223;
  * @param mayMigrate false: opens without asking the server for anything
  */
 export async function openPostgresStore(url: string, clock: Clock, mayMigrate = true): Promise<Store> {
-  const notice = (client: ClientBase): Promise<void> => noticeMove(client, clock);
-  const writePool = newPool(url, WRITE_POOL, notice);
-  const readPool = newPool(url, READ_POOL, notice);
+  const prepare = (client: ClientBase): Promise<void> => noticeMove(client, clock);
+  const writePool = newPool(url, WRITE_POOL, { prepare });
+  const readPool = newPool(url, READ_POOL, { prepare });
   const read = poolReader(readPool);
   try {
     if (mayMigrate) {
-      await migrateLocked(writePool, clock);
-      // Its connections were made before there were tables.
-      await onConnection(writePool, notice);
+      await migrateLocked(url, prepare, clock);
+      // The first connection notices where the database is, now that there are tables.
+      (await writePool.connect()).release();
     }
   } catch (error) {
     await Promise.allSettled([writePool.end(), readPool.end()]);
@@ -102,23 +102,22 @@ async function outsideUnits(pool: Pool, sql: string): Promise<void> {
   }
 }
 
-async function onConnection(pool: Pool, work: (client: ClientBase) => Promise<void>): Promise<void> {
-  const client = await pool.connect();
+/** One process migrates at a time. Migrations, and the wait for those of another process, may take longer than any statement of the service does. */
+async function migrateLocked(
+  url: string,
+  prepare: (client: ClientBase) => Promise<void>,
+  clock: Clock,
+): Promise<void> {
+  const pool = newPool(url, 1, { prepare, isPatient: true });
   try {
-    await work(client);
+    await inTransaction(pool, async (tx) => {
+      await tx.execute('set local statement_timeout = 0', []);
+      await tx.execute('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+      await migrate(tx, clock);
+    });
   } finally {
-    client.release();
+    await pool.end();
   }
-}
-
-/** One process migrates at a time. */
-async function migrateLocked(pool: Pool, clock: Clock): Promise<void> {
-  await inTransaction(pool, async (tx) => {
-    // Migrations may take longer than any statement of the service does.
-    await tx.execute('set local statement_timeout = 0', []);
-    await tx.execute('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
-    await migrate(tx, clock);
-  });
 }
 
 interface Ran<T> {
@@ -159,7 +158,7 @@ export function createPostgresPing(url: string): Ping {
 
   async function connected(): Promise<Client> {
     if (client !== null) return client;
-    const fresh = new Client({
+    const fresh = new BoundedClient({
       ...connectionConfig(url),
       connectionTimeoutMillis: PING_LIMIT_MS,
       query_timeout: PING_LIMIT_MS,
