@@ -1,5 +1,6 @@
 /** A broker that answers nothing, goes away at any moment, or sends messages above every bound of the feed. */
 import assert from 'node:assert/strict';
+import dns from 'node:dns';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { it } from 'node:test';
@@ -33,6 +34,7 @@ interface Hostile {
 async function hostileBroker(
   greeting: string,
   onPing = (socket: Socket, _count: number): void => void socket.write('PONG\r\n'),
+  { host = '127.0.0.1', port = 0 } = {},
 ): Promise<Hostile> {
   const sockets: Socket[] = [];
   /** Number of the subscription to `SUBJECT`, on the last connection. */
@@ -47,10 +49,10 @@ async function hostileBroker(
       for (const _ of text.matchAll(/^PING/gm)) onPing(socket, ++pings);
     });
     socket.write(greeting);
-  }).listen(0, '127.0.0.1');
+  }).listen(port, host);
   await once(server, 'listening');
   return {
-    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    address: `${host}:${(server.address() as AddressInfo).port}`,
     sockets,
     send(length, octets) {
       sockets.at(-1)!.write(`MSG ${SUBJECT} ${sid} ${length}\r\n`);
@@ -65,8 +67,18 @@ async function hostileBroker(
   };
 }
 
-const openBus = (broker: Hostile): Bus =>
-  openNatsBus({ servers: [broker.address], inboxPrefix: '_INBOX.n1', streams: null, onError: () => {} });
+const openBus = (...brokers: readonly Pick<Hostile, 'address'>[]): Bus => reportingBus(() => {}, ...brokers);
+
+const reportingBus = (
+  onError: (error: unknown) => void,
+  ...brokers: readonly Pick<Hostile, 'address'>[]
+): Bus =>
+  openNatsBus({
+    servers: brokers.map(({ address }) => address),
+    inboxPrefix: '_INBOX.n1',
+    streams: null,
+    onError,
+  });
 
 it('a broker that does not answer is tried again as soon as an attempt has ended, and no socket of an attempt stays', async (t) => {
   const broker = await hostileBroker('');
@@ -83,9 +95,8 @@ it('a broker that does not answer is tried again as soon as an attempt has ended
     const socket = broker.sockets[attempt - 1]!;
     while (!socket.closed) await nextTurn();
   }
-  const closed = bus.close();
-  t.mock.timers.tick(CONNECT_MS);
-  await closed;
+  // Nor does the end wait for an attempt.
+  await bus.close();
   await broker.close();
 });
 
@@ -119,6 +130,85 @@ it('a bus can be closed while the broker has yet to take the subscriptions', asy
   await asked.promise;
   await bus.close();
   assert.equal(bus.state(), 'disconnected');
+  await broker.close();
+});
+
+it('a name that also has addresses which end or refuse each connection is connected to', async (t) => {
+  const ends = [
+    (socket: Socket): void => void socket.destroy(),
+    (socket: Socket): void => void socket.end("-ERR 'Authorization Violation'\r\n"),
+    (socket: Socket): void => void socket.end("-ERR 'maximum connections exceeded'\r\n"),
+  ];
+  const right = await hostileBroker(INFO);
+  const port = Number(right.address.split(':')[1]);
+  const wrong = await hostileBroker(INFO, (socket) => ends[wrong.sockets.length % 3]!(socket), {
+    host: '127.0.0.2',
+    port,
+  });
+  const addresses = ['127.0.0.2', '127.0.0.1'].map((address) => ({ address, family: 4 }));
+  t.mock.method(dns, 'lookup', (_name: string, _options: object, done: (...found: unknown[]) => void) =>
+    done(null, addresses),
+  );
+  // The client takes the addresses in any order.
+  for (let round = 0; round < 12; round++) {
+    const bus = openBus({ address: `broker.example:${port}` });
+    await inState(bus, 'connected');
+    await bus.close();
+  }
+  assert.notEqual(wrong.sockets.length, 0);
+  await wrong.close();
+  await right.close();
+});
+
+it('of several brokers the next one is used once one has stood still for two seconds in the handshake', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let asked = (): void => {};
+  const [still, right] = [await hostileBroker(INFO, () => asked()), await hostileBroker(INFO)];
+  // The client takes them in any order.
+  while (still.sockets.length < 4) {
+    const stands = new Promise<void>((resolve) => {
+      asked = resolve;
+    });
+    const bus = openBus(still, right);
+    const connected = inState(bus, 'connected');
+    await Promise.race([stands, connected]);
+    t.mock.timers.tick(CONNECT_MS);
+    await connected;
+    await bus.close();
+  }
+  await still.close();
+  await right.close();
+});
+
+it('a call whose connection is lost was perhaps done', async () => {
+  const broker = await hostileBroker(INFO);
+  const bus = openBus(broker);
+  await inState(bus, 'connected');
+  const asked = bus.request('question', new Uint8Array(1), 60_000);
+  broker.sockets[0]!.destroy();
+  await assert.rejects(asked, { name: 'BusError', reason: 'timeout' });
+  await bus.close();
+  await broker.close();
+});
+
+it('a handler that throws is reported, and hears what comes next', async () => {
+  const broker = await hostileBroker(INFO);
+  const errors: unknown[] = [];
+  const bus = reportingBus((error) => errors.push(error), broker);
+  const heard: number[] = [];
+  const both = Promise.withResolvers<void>();
+  const fault = new Error('a fault of this program');
+  bus.subscribe(SUBJECT, (data) => {
+    heard.push(data.length);
+    if (heard.length === 1) throw fault;
+    both.resolve();
+  });
+  await inState(bus, 'connected');
+  broker.send(1, Buffer.from('a'));
+  broker.send(2, Buffer.from('bc'));
+  await both.promise;
+  assert.deepEqual([heard, errors], [[1, 2], [fault]]);
+  await bus.close();
   await broker.close();
 });
 

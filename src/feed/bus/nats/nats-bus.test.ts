@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -11,6 +11,9 @@ import { natsWorld, SMALL_STREAMS } from '../../../../test/support/feed/bus/nats
 import { makeSelfSigned } from '../../../base/certificates.ts';
 import { type Bus, BusError, type BusState, STREAMS, SUBJECTS } from '../bus.ts';
 import { answeredInOrder, readsAtOnce } from './streams.ts';
+
+/** Until a subscription that was refused is asked for again. */
+const REFUSED_MS = 5_000;
 
 const bytes = (of: string): Uint8Array => Buffer.from(of);
 const opened = async (bus: Bus): Promise<Bus> => {
@@ -261,6 +264,30 @@ describe('the bus over NATS with TLS and nkeys', { skip: natsMissing() ?? false 
       await assert.rejects(reader.append(bytes('forged'), 2), BusError);
       assert.equal((await writer.readLast())!.seq, 2);
       assert.deepEqual(heard, []);
+    }));
+
+  it('asks again for a subscription that the broker refused: it may know this end later', (t) =>
+    worldOf(async (server, world) => {
+      const allowed = config(server.dir);
+      const file = join(server.dir, 'nats-server.conf');
+      const whole = readFileSync(file, 'utf8');
+      const denied = Promise.withResolvers<unknown>();
+      const writer = await opened(world.open({ tls, seed: seedOf(control) }));
+      const own = { tls, seed: seedOf(node), inboxPrefix: '_INBOX.fra1', streams: null };
+      const reader = await opened(world.open({ ...own, onError: denied.resolve }));
+      const heard = Promise.withResolvers<void>();
+      reader.subscribe(SUBJECTS.live, () => heard.resolve());
+      t.mock.timers.enable({ apis: ['setTimeout'] });
+      writeFileSync(file, whole.replace(allowed, allowed.replace(`"${SUBJECTS.live}", `, '')));
+      await server.reload();
+      await denied.promise;
+      writeFileSync(file, whole);
+      await server.reload();
+      t.mock.timers.tick(REFUSED_MS);
+      await reader.readLast();
+      writer.publish(SUBJECTS.live, bytes('x'));
+      await heard.promise;
+      t.mock.timers.reset();
     }));
 
   it('asks the leader of the stream for its end when it is control: a copy may lag behind', () =>

@@ -1,9 +1,10 @@
 /** The bus over NATS: live messages and questions over core NATS, the streams over JetStream. */
 
-import type { NatsConnection, Subscription } from '@nats-io/transport-node';
+import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node';
 import { type Backoff, createWaker, loop } from '../../../base/lifecycle/loop.ts';
-import { realTimers } from '../../../base/lifecycle/timers.ts';
+import { backgroundTimers, realTimers } from '../../../base/lifecycle/timers.ts';
 import { AppendConflictError, type Bus, BusError, type BusFault, type BusState } from '../bus.ts';
+import { connect, type NatsServers } from './connect.ts';
 import { type NatsStreams, openStreams, type StreamSizes } from './streams.ts';
 
 export interface NatsBusOptions extends NatsServers {
@@ -16,9 +17,15 @@ export interface NatsBusOptions extends NatsServers {
 /** Requests on one subject are divided among those who answer them. */
 const QUEUE = 'uqrp';
 
+/** Milliseconds after which a subscription that the broker refused is asked for again: it may have learned of this end since. */
+const REFUSED_MS = 5_000;
+
 /** What listens at present, and begins again on each connection. */
 interface Listener {
-  attach(connection: NatsConnection): Subscription;
+  readonly subject: string;
+  /** Several that have the same divide the messages among them. */
+  readonly queue?: string;
+  readonly hear: (message: Msg, connection: NatsConnection) => void;
   subscription: Subscription | null;
 }
 
@@ -50,7 +57,7 @@ export function openNatsBus(options: NatsBusOptions): Bus {
     async onOpen(connection) {
       opening = connection;
       try {
-        for (const listener of listeners) listener.subscription = listener.attach(connection);
+        for (const listener of listeners) attach(listener, connection);
         const streams = await openStreams(connection, options.streams);
         // The broker has the subscriptions before anybody hears that the bus is connected.
         const askedAt = realTimers.elapsed();
@@ -66,11 +73,34 @@ export function openNatsBus(options: NatsBusOptions): Bus {
     onError: options.onError,
   });
 
-  function listen(attach: Listener['attach']): () => void {
-    const listener: Listener = { attach, subscription: null };
+  function attach(listener: Listener, connection: NatsConnection): void {
+    const { subject, queue, hear } = listener;
+    listener.subscription = connection.subscribe(subject, {
+      ...(queue !== undefined && { queue }),
+      callback(error, message) {
+        if (error !== null) {
+          options.onError(error);
+          // The client gives the subscription up.
+          backgroundTimers.after(REFUSED_MS, () => {
+            if (listeners.has(listener) && !connection.isClosed()) attach(listener, connection);
+          });
+          return;
+        }
+        try {
+          hear(message, connection);
+        } catch (fault) {
+          // The client would hear nothing more on this connection.
+          options.onError(fault);
+        }
+      },
+    });
+  }
+
+  function listen(begun: Omit<Listener, 'subscription'>): () => void {
+    const listener: Listener = { ...begun, subscription: null };
     listeners.add(listener);
     const present = current?.connection ?? opening;
-    if (present !== null && !present.isClosed()) listener.subscription = attach(present);
+    if (present !== null && !present.isClosed()) attach(listener, present);
     return () => {
       if (listeners.delete(listener)) listener.subscription?.unsubscribe();
     };
@@ -104,29 +134,22 @@ export function openNatsBus(options: NatsBusOptions): Bus {
       }
     },
     subscribe: (subject, handler) =>
-      listen((connection) =>
-        connection.subscribe(subject, {
-          callback: (error, message) =>
-            error === null ? handler(message.data, message.subject) : options.onError(error),
-        }),
-      ),
+      listen({ subject, hear: (message) => handler(message.data, message.subject) }),
     request: (subject, data, timeoutMs) =>
       call(async ({ connection }) => (await connection.request(subject, data, { timeout: timeoutMs })).data),
     respond: (subject, handler) =>
-      listen((connection) =>
-        connection.subscribe(subject, {
-          queue: QUEUE,
-          callback(error, message) {
-            if (error !== null) return options.onError(error);
-            handler(message.data, message.subject)
-              .then((answer) => {
-                if (answer !== null && !connection.isClosed()) message.respond(answer);
-              })
-              // Also of the client: an answer longer than the broker takes. Nobody else would hear it, and the process would end.
-              .catch(options.onError);
-          },
-        }),
-      ),
+      listen({
+        subject,
+        queue: QUEUE,
+        hear(message, connection) {
+          handler(message.data, message.subject)
+            .then((answer) => {
+              if (answer !== null && !connection.isClosed()) message.respond(answer);
+            })
+            // Also of the client: an answer longer than the broker takes. Nobody else would hear it, and the process would end.
+            .catch(options.onError);
+        },
+      }),
     append: (data, expectedLast) => call(({ streams }) => streams.append(data, expectedLast)),
     readFrom: (seq, limit) => call(({ streams }) => streams.readFrom(seq, limit)),
     readLast: () => call(({ streams }) => streams.readLast()),
@@ -153,26 +176,17 @@ export function openNatsBus(options: NatsBusOptions): Bus {
 
 /** By name: the classes are in a package that is loaded late. */
 function faultOf(error: unknown): BusFault {
-  const { name, cause } = error as { readonly name?: unknown; readonly cause?: { readonly name?: unknown } };
-  const names = [name, cause?.name];
+  const names: unknown[] = [];
+  for (let at = error; at instanceof Error; at = at.cause) names.push(at.name);
   if (names.includes('TimeoutError')) return 'timeout';
-  if (names.includes('NoResponders') || name === 'JetStreamNotEnabled') return 'no_responders';
+  // The connection was lost before an answer came.
+  if (names.at(-1) === 'RequestError') return 'timeout';
+  if (names.includes('NoResponders') || names[0] === 'JetStreamNotEnabled') return 'no_responders';
   if (names.some((is) => is === 'ClosedConnectionError' || is === 'ConnectionError')) return 'disconnected';
   return 'failed';
 }
 
 /** A connection that is made again whenever it is lost. */
-
-interface NatsServers {
-  /** `host:port`. */
-  readonly servers: readonly string[];
-  /** PEM. Left out: no TLS. */
-  readonly tls?: { readonly ca: string; readonly cert?: string; readonly key?: string };
-  /** Seed of the nkey that identifies this end to the broker. */
-  readonly seed?: string;
-  /** Begins the subjects that answers come to: permissions give each node its own, else it could read answers for others. */
-  readonly inboxPrefix: string;
-}
 
 interface ConnectionEvents {
   /** A new connection: nothing of an earlier one is left on it. */
@@ -184,29 +198,28 @@ interface ConnectionEvents {
 
 /** Of attempts that the broker's machine refused. */
 const BACKOFF: Backoff = { firstMs: 100, capMs: 1_000 };
-/** An attempt sends its first packet at once and after a second. The next attempt follows at once: a line that is up again is noticed within a second. */
-const CONNECT_MS = 2_000;
 /** After a connection that lasted `LASTING_MS`: changes wait for the next one. A broker that closes each connection makes no busy loop. */
 const AGAIN_MS = 10;
 const LASTING_MS = 5_000;
-/** A broker that does not answer two pings counts as gone: its machine or network may have died without a word. */
-const PING_MS = 2_000;
-const PINGS_OUT = 2;
 
-/** Connects in the background. @returns ends the connection; resolves when it is closed */
+/** Connects in the background. @returns ends the connection; resolves when it is closed, or an attempt is left that nobody uses */
 function keepConnected(servers: NatsServers, events: ConnectionEvents): () => Promise<void> {
   const ending = new AbortController();
   const { signal } = ending;
   let connection: NatsConnection | null = null;
+  let isAttempting = false;
 
   /** @returns null when nobody answered in time: that has taken longer than any delay between two attempts */
   async function attempt(): Promise<NatsConnection | null> {
+    isAttempting = true;
     try {
-      return await connect(servers);
+      return await connect(servers, signal);
     } catch (error) {
       if (signal.aborted || faultOf(error) !== 'timeout') throw error;
       events.onError(error);
       return null;
+    } finally {
+      isAttempting = false;
     }
   }
 
@@ -242,36 +255,9 @@ function keepConnected(servers: NatsServers, events: ConnectionEvents): () => Pr
   return async () => {
     ending.abort();
     await connection?.close();
-    await ended;
+    // An attempt closes what it opens now. Servers that do not answer take two seconds each, and their names more.
+    if (!isAttempting) await ended;
   };
-}
-
-async function connect({ servers, tls, seed, inboxPrefix }: NatsServers): Promise<NatsConnection> {
-  // Loaded here, so that a process without a broker does not load it.
-  const nats = await import('@nats-io/transport-node');
-  const { NodeTransport, nodeResolveHost } = await import('@nats-io/transport-node/lib/node_transport.js');
-  /** Waits for nothing when an attempt took too long or pings are unanswered: that of the client keeps the socket then, as long as the broker stands still. */
-  class Transport extends NodeTransport {
-    override async close(error?: Error): Promise<void> {
-      if (this.connected) await super.close(error);
-      else this.discard();
-    }
-    override disconnect(): void {
-      void this.close(new nats.ConnectionError('the broker answered no ping'));
-    }
-  }
-  nats.setTransportFactory({ factory: () => new Transport(), dnsResolveFn: nodeResolveHost });
-  return nats.NatsConnectionImpl.connect({
-    servers: [...servers],
-    inboxPrefix,
-    timeout: CONNECT_MS,
-    pingInterval: PING_MS,
-    maxPingOut: PINGS_OUT,
-    // The client's own reconnects would send what was published meanwhile: heartbeats of the past.
-    reconnect: false,
-    ...(tls === undefined ? {} : { tls }),
-    ...(seed === undefined ? {} : { authenticator: nats.nkeyAuthenticator(Buffer.from(seed)) }),
-  });
 }
 
 async function reportErrors(connection: NatsConnection, onError: (error: unknown) => void): Promise<void> {
