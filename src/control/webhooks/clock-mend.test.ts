@@ -41,6 +41,9 @@ for (const { name, create, skip } of ENGINES) {
     };
 
     scenario('get back what it gave them, and keep what others gave (seed 251600595)', async (store) => {
+      const { clock, mend } = processOf(store, WRONG);
+      const behind = processOf(store, RIGHT);
+      for (const one of [mend, behind.mend]) await one();
       const user = await addCustomer(store);
       const ahead = await addWebhook(store, user, {
         served_at: WRONG,
@@ -58,8 +61,6 @@ for (const { name, create, skip } of ENGINES) {
       await enqueue(store, other, 1, RIGHT + 50_000, { attempts: 1, last_attempt_at: RIGHT - 1_000 });
       const others = await timesOf(store, other);
 
-      const { clock, mend } = processOf(store, WRONG);
-      const behind = processOf(store, RIGHT);
       const before = await timesOf(store, ahead);
       for (const one of [mend, behind.mend]) await one();
       assert.deepEqual(await timesOf(store, ahead), before, 'whose clock was not set back knows nothing');
@@ -84,7 +85,7 @@ for (const { name, create, skip } of ENGINES) {
         rests_until: WRONG + 9,
       });
       await enqueue(store, id, 1, RIGHT, {});
-      let isAway = true;
+      let isAway = false;
       let reads = 0;
       const read: Store['read'] = {
         ...store.read,
@@ -104,11 +105,14 @@ for (const { name, create, skip } of ENGINES) {
         leaseMs: 40_000,
         signal,
       });
+      await mend();
+      assert.equal(reads, 1);
       // A second is what clocks may differ by.
       clock.at = WRONG - 1_000;
       await mend();
-      assert.equal(reads, 0);
+      assert.equal(reads, 1);
       clock.at = RIGHT;
+      isAway = true;
       await assert.rejects(mend(), /away/);
       isAway = false;
       await mend();
@@ -143,6 +147,28 @@ for (const { name, create, skip } of ENGINES) {
         clock.at = RIGHT + 40_000;
         await mend();
         assert.deepEqual(await timesOf(store, late), [RIGHT + 40_000, RIGHT + 40_001, 0, -1]);
+      },
+    );
+
+    scenario(
+      'get back what a process gave that has ended, from the next one that starts (seed 1553988979)',
+      async (store) => {
+        const id = await addWebhook(store, await addCustomer(store), {
+          served_at: WRONG,
+          rests_until: WRONG + 1_000,
+        });
+        await enqueue(store, id, 1, WRONG + 5_000, { attempts: 1, last_attempt_at: WRONG });
+        const { clock, elapsed, mend } = processOf(store, RIGHT);
+        await mend();
+        assert.deepEqual(await timesOf(store, id), [RIGHT, RIGHT + 1_000, 0, RIGHT + 5_000]);
+        // What is given by another clock from now on stays.
+        await store.write((tx) =>
+          updateRows(tx, 'webhooks', { served_at: WRONG, rests_until: WRONG + 1 }, { id }),
+        );
+        elapsed.ms = 100_000;
+        clock.at += elapsed.ms;
+        await mend();
+        assert.equal((await timesOf(store, id))[1], WRONG + 1);
       },
     );
 

@@ -19,15 +19,16 @@ interface ClockMendOptions {
 
 /**
  * What a clock that was ahead gave to webhooks (rests and retries) lasts as much too long once the clock is right. The process whose clock was set
- * back takes it back, and once more when the attempts under way have ended. By rows alone nobody can say whether the clock that wrote them was
- * ahead or the one that reads them is behind, and that one would hurry every retry.
+ * back takes it back, and once more when the attempts under way have ended; one that starts takes back what another gave before it ended. By rows
+ * alone nobody can say whether the clock that wrote them was ahead or the one that reads them is behind, and that one hurries every retry: so once
+ * at a start, and not later.
  * @returns call it before each search; rejects when the store does, and tries again with the next call
  */
 export function clockMend({ store, clock, elapsed, leaseMs, signal }: ClockMendOptions): () => Promise<void> {
   /** The most that the clock was ahead of elapsed time. */
   let most = clock() - elapsed();
   /** By elapsed time. */
-  let againAt = Number.POSITIVE_INFINITY;
+  let againAt = elapsed();
 
   async function takeBack(): Promise<void> {
     let ids: string[] = [];
