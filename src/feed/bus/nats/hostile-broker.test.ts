@@ -212,10 +212,11 @@ it('a handler that throws is reported, and hears what comes next', async () => {
   await broker.close();
 });
 
-it('a broker that takes nothing more while much is published is gone after three pings', async (t) => {
+it('a broker that takes nothing more while much is published is gone after three pings, whatever other connections of the process do', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const broker = await hostileBroker(INFO);
+  const [broker, silent] = [await hostileBroker(INFO), await hostileBroker('')];
   const bus = openBus(broker);
+  const other = openBus(silent);
   try {
     await inState(bus, 'connected');
     broker.sockets[0]!.pause();
@@ -230,6 +231,8 @@ it('a broker that takes nothing more while much is published is gone after three
     const closed = bus.close();
     t.mock.timers.tick(CONNECT_MS);
     await closed;
+    await other.close();
+    await silent.close();
     await broker.close();
   }
 });

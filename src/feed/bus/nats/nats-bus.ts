@@ -4,7 +4,7 @@ import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node'
 import { type Backoff, createWaker, loop } from '../../../base/lifecycle/loop.ts';
 import { backgroundTimers, realTimers } from '../../../base/lifecycle/timers.ts';
 import { AppendConflictError, type Bus, BusError, type BusFault, type BusState } from '../bus.ts';
-import { connect, type NatsServers } from './connect.ts';
+import type { NatsServers } from './connect.ts';
 import { type NatsStreams, openStreams, type StreamSizes } from './streams.ts';
 
 export interface NatsBusOptions extends NatsServers {
@@ -213,6 +213,8 @@ function keepConnected(servers: NatsServers, events: ConnectionEvents): () => Pr
   async function attempt(): Promise<NatsConnection | null> {
     isAttempting = true;
     try {
+      // Loaded here, so that a process without a broker does not load it.
+      const { connect } = await import('./connect.ts');
       return await connect(servers, signal);
     } catch (error) {
       if (signal.aborted || faultOf(error) !== 'timeout') throw error;
