@@ -20,6 +20,8 @@ const CONNECT_TIMEOUT = 5_000;
 const STATEMENT_TIMEOUT = 30_000;
 /** Milliseconds that the client waits for an answer, for a network that drops it. */
 const QUERY_TIMEOUT = 35_000;
+/** Milliseconds, for a statement that may take any time: the most that a timer takes. Zero would be taken for `QUERY_TIMEOUT`. */
+export const PATIENT_TIMEOUT = 2_147_483_647;
 /** Milliseconds of silence after which the kernel asks whether the server is still there; ten seconds without an answer end the connection. */
 const KEEPALIVE_DELAY = 10_000;
 /** Milliseconds that the end of a connection waits for the server to end it too. */
@@ -74,17 +76,14 @@ type Prepare = (client: ClientBase) => Promise<void>;
 interface PoolOptions {
   /** Runs on each new connection before it is given out; one that it rejects is closed. */
   readonly prepare?: Prepare;
-  /** For statements that may take any time: a server that is gone is noticed by the kernel. */
-  readonly isPatient?: boolean;
 }
 
 /** A pool that survives its server: a connection lost while idle is only taken out. */
-export function newPool(url: string, max: number, { prepare, isPatient = false }: PoolOptions = {}): Pool {
+export function newPool(url: string, max: number, { prepare }: PoolOptions = {}): Pool {
   // The pool waits for the promise before it gives the client out, although its type says void.
   // oxlint-disable-next-line typescript/no-misused-promises
   const pool = new Pool({
     ...connectionConfig(url),
-    ...(isPatient && { query_timeout: 0 }),
     Client: BoundedClient,
     max,
     async onConnect(client) {
@@ -134,8 +133,17 @@ export function poolReader(pool: Pool): Db {
 
 const rowId = uuidsOfTimes();
 
+interface UnitOptions {
+  /** Milliseconds that the client waits for the answer to a statement of the unit. */
+  readonly timeout?: number;
+}
+
 /** Runs a unit in a transaction of its own. Rejects with the first error: a lost connection fails the rollback too. */
-export async function inTransaction<T>(pool: Pool, work: (tx: Tx) => Promise<T>): Promise<T> {
+export async function inTransaction<T>(
+  pool: Pool,
+  work: (tx: Tx) => Promise<T>,
+  { timeout = QUERY_TIMEOUT }: UnitOptions = {},
+): Promise<T> {
   const client = await pool.connect();
   let ended = false;
   const last: string[] = [];
@@ -145,7 +153,7 @@ export async function inTransaction<T>(pool: Pool, work: (tx: Tx) => Promise<T>)
     rowId,
     async execute(sql, values) {
       if (ended) throw new Error('the unit of work is over');
-      return execute(client, sql, values);
+      return execute(client, sql, values, timeout);
     },
     async insertLast({ one }, values) {
       if (ended) throw new Error('the unit of work is over');
@@ -157,7 +165,7 @@ export async function inTransaction<T>(pool: Pool, work: (tx: Tx) => Promise<T>)
     const value = await work(tx);
     ended = true;
     // One message: when a statement before it fails, the server does not reach the commit.
-    await execute(client, [...last, 'commit'].join('; '), []);
+    await execute(client, [...last, 'commit'].join('; '), [], timeout);
     return value;
   } catch (error) {
     ended = true;
@@ -182,10 +190,20 @@ function literal(value: LastValue): string {
 }
 
 /** PostgreSQL keeps the statements that have names. */
-async function execute<R>(client: PoolClient, text: string, values: readonly unknown[]): Promise<Result<R>> {
+async function execute<R>(
+  client: PoolClient,
+  text: string,
+  values: readonly unknown[],
+  timeout = QUERY_TIMEOUT,
+): Promise<Result<R>> {
   const name = statementName(text);
   try {
-    const query = { text, values: [...values], ...(name !== undefined && { name }) };
+    const query = {
+      text,
+      values: [...values],
+      query_timeout: timeout,
+      ...(name !== undefined && { name }),
+    };
     const { rows, rowCount } = await client.query<R & QueryResultRow>(query);
     return { rows, count: rowCount ?? 0 };
   } catch (error) {

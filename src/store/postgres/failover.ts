@@ -2,6 +2,7 @@
 import { nextEpoch } from '../../base/ids.ts';
 import type { Clock } from '../../base/time.ts';
 import { WITH_NEW_EPOCH } from '../service-facts.ts';
+import { PATIENT_TIMEOUT } from './driver.ts';
 
 interface Connection {
   query<R>(
@@ -48,8 +49,6 @@ const MOVE = `with moved as (
  * answers 55000 (object_not_in_prerequisite_state) as long as its wal_level is not `logical`.
  */
 const UNKNOWN: ReadonlySet<unknown> = new Set(['0A000', '42501', '42883', '55000']);
-/** Milliseconds: the most that a timer takes. Zero would be taken for the connection's own timeout. */
-const NO_TIMEOUT = 2_147_483_647;
 /** undefined_table: of a database that has not been migrated. */
 const NO_TABLE = '42P01';
 /** cannot_connect_now: a start waits for such a server. */
@@ -100,9 +99,9 @@ async function move(client: Connection, values: readonly string[]): Promise<void
   try {
     // A counter for each customer that has webhooks: control must not fail to start because there are many.
     await client.query('set local statement_timeout = 0');
-    const { rows } = await client.query({ text: MOVE, values: [...values], query_timeout: NO_TIMEOUT });
+    const { rows } = await client.query({ text: MOVE, values: [...values], query_timeout: PATIENT_TIMEOUT });
     if (rows.length > 0) {
-      for (const text of WITH_NEW_EPOCH) await client.query({ text, query_timeout: NO_TIMEOUT });
+      for (const text of WITH_NEW_EPOCH) await client.query({ text, query_timeout: PATIENT_TIMEOUT });
     }
     await client.query('commit');
   } catch (error) {

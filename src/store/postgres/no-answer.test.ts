@@ -106,6 +106,15 @@ describe('a PostgreSQL that does not answer', { skip: postgresMissing() ?? false
     await passing(t, pool.end());
   });
 
+  scenario('fails a start, which is tried again', async (t, relay) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const store = await open(relay.url);
+    const opening = open(relay.url);
+    relay.hang();
+    await assert.rejects(passing(t, opening), /^Error: (Query read timeout|Connection terminated|timeout e)/);
+    await passing(t, store.close());
+  });
+
   scenario(
     'for longer than any statement may take is waited for where another process migrates',
     async (t, _relay, database) => {

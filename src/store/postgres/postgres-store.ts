@@ -10,7 +10,14 @@ import { migrate } from '../migrations/migrate.ts';
 import { PING_LIMIT_MS } from '../probe.ts';
 import type { Store, Tx } from '../store.ts';
 import { vacuumKeys } from '../version-retention.ts';
-import { BoundedClient, connectionConfig, inTransaction, newPool, poolReader } from './driver.ts';
+import {
+  BoundedClient,
+  connectionConfig,
+  inTransaction,
+  newPool,
+  PATIENT_TIMEOUT,
+  poolReader,
+} from './driver.ts';
 import { noticeMove } from './failover.ts';
 import { Notifier, watchNotices } from './notices.ts';
 
@@ -37,9 +44,9 @@ export async function openPostgresStore(url: string, clock: Clock, mayMigrate = 
   const read = poolReader(readPool);
   try {
     if (mayMigrate) {
-      await migrateLocked(url, prepare, clock);
-      // The first connection notices where the database is, now that there are tables.
-      (await writePool.connect()).release();
+      await migrateLocked(writePool, clock);
+      // Its connection was made before there were tables.
+      await onConnection(writePool, prepare);
     }
   } catch (error) {
     await Promise.allSettled([writePool.end(), readPool.end()]);
@@ -89,13 +96,19 @@ export async function openPostgresStore(url: string, clock: Clock, mayMigrate = 
 const LOCK_WAIT = 2_000;
 
 /** For statements that no transaction may have. Rejects when it would wait for long. */
-async function outsideUnits(pool: Pool, sql: string): Promise<void> {
-  const client = await pool.connect();
-  let isLost = true;
-  try {
+function outsideUnits(pool: Pool, sql: string): Promise<void> {
+  return onConnection(pool, async (client) => {
     await client.query(`set lock_timeout = ${LOCK_WAIT}`);
     await client.query(sql);
     await client.query('reset lock_timeout');
+  });
+}
+
+async function onConnection(pool: Pool, work: (client: ClientBase) => Promise<void>): Promise<void> {
+  const client = await pool.connect();
+  let isLost = true;
+  try {
+    await work(client);
     isLost = false;
   } finally {
     client.release(isLost);
@@ -103,21 +116,16 @@ async function outsideUnits(pool: Pool, sql: string): Promise<void> {
 }
 
 /** One process migrates at a time. Migrations, and the wait for those of another process, may take longer than any statement of the service does. */
-async function migrateLocked(
-  url: string,
-  prepare: (client: ClientBase) => Promise<void>,
-  clock: Clock,
-): Promise<void> {
-  const pool = newPool(url, 1, { prepare, isPatient: true });
-  try {
-    await inTransaction(pool, async (tx) => {
+async function migrateLocked(pool: Pool, clock: Clock): Promise<void> {
+  await inTransaction(
+    pool,
+    async (tx) => {
       await tx.execute('set local statement_timeout = 0', []);
       await tx.execute('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
       await migrate(tx, clock);
-    });
-  } finally {
-    await pool.end();
-  }
+    },
+    { timeout: PATIENT_TIMEOUT },
+  );
 }
 
 interface Ran<T> {

@@ -79,8 +79,7 @@ export function openNatsBus(options: NatsBusOptions): Bus {
       ...(queue !== undefined && { queue }),
       callback(error, message) {
         if (error !== null) {
-          options.onError(error);
-          // The client gives the subscription up.
+          // It is reported with the errors of the connection. The client gives the subscription up.
           backgroundTimers.after(REFUSED_MS, () => {
             if (listeners.has(listener) && !connection.isClosed()) attach(listener, connection);
           });
