@@ -144,7 +144,7 @@ const TOKENS = statement<
   Pick<QueryTokenRow, 'id' | 'digest' | 'expires_at'> & { name: string }
 >(
   `select t.id, t.digest, t.expires_at, n.name from query_tokens as t join namespaces as n on n.id = t.namespace_id
-  where t.id > :after and t.revoked_at is null and t.expires_at > :ended order by t.id limit ${PAGE}`,
+  where t.id > :after and t.revoked_at is null and t.expires_at > :ended and n.closing = 0 order by t.id limit ${PAGE}`,
 );
 
 async function tokens(read: Db, after: string, now: number): Promise<Item[]> {

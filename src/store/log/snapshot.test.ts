@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { changesAfter } from '../../../test/support/feed/changes-after.ts';
 import { onEachEngine } from '../../../test/support/store/engines.ts';
 import { putRecord, settle, withStore } from '../../../test/support/store/fixtures.ts';
-import { insertRows } from '../../../test/support/store/rows.ts';
+import { insertRows, updateRows } from '../../../test/support/store/rows.ts';
 import type { ChangeBody } from '../../protocol/change.ts';
 import type { Store } from '../store.ts';
 
@@ -56,6 +56,14 @@ onEachEngine((create) => {
         ]);
       },
     );
+
+    scenario('has no token of a namespace that is being deleted (seed 1553997698)', async (store) => {
+      const home = await settle(store);
+      await mint(store, home.namespaceId, { digest: 'revoked', expires_at: Number.MAX_SAFE_INTEGER });
+      await store.write((tx) => updateRows(tx, 'namespaces', { closing: 1 }, { id: home.namespaceId }));
+      const types = (await all(store)).map(({ type }) => type);
+      assert.deepEqual(types, ['namespace.upserted']);
+    });
 
     scenario('pages hold every record once while writes go on, with the log for the rest', async (store) => {
       const home = await settle(store);
