@@ -9,7 +9,7 @@ import { type PostgresDatabase, postgresDatabase } from '../../../test/support/s
 import { postgresMissing } from '../../../test/support/store/postgres-files.ts';
 import { openStore } from '../open.ts';
 import type { Store } from '../store.ts';
-import { newPool } from './driver.ts';
+import { inTransaction, newPool, PATIENT_TIMEOUT } from './driver.ts';
 
 /** Milliseconds: after it a statement counts as not answered. */
 const QUERY_TIMEOUT = 35_000;
@@ -106,50 +106,49 @@ describe('a PostgreSQL that does not answer', { skip: postgresMissing() ?? false
     await passing(t, pool.end());
   });
 
-  scenario('fails a start, which is tried again', async (t, relay) => {
+  scenario('fails a unit whose statements may take any time, before it has begun', async (t, relay) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
-    const store = await open(relay.url);
-    const opening = open(relay.url);
+    const pool = newPool(relay.url, 1);
+    (await pool.connect()).release();
     relay.hang();
-    await assert.rejects(passing(t, opening), /^Error: (Query read timeout|Connection terminated|timeout e)/);
-    await passing(t, store.close());
+    const unit = inTransaction(pool, async () => {}, { timeout: PATIENT_TIMEOUT });
+    await assert.rejects(passing(t, unit), /Query read timeout/);
+    await passing(t, pool.end());
   });
 
-  scenario(
-    'for longer than any statement may take is waited for where another process migrates',
-    async (t, _relay, database) => {
-      t.mock.timers.enable({ apis: ['setTimeout'] });
-      const other = new Client({ connectionString: database.url });
-      await other.connect();
-      await other.query(`select pg_advisory_lock(${MIGRATION_LOCK})`);
-      const opening = open(database.url);
-      await waitsForLock(database);
-      t.mock.timers.tick(QUERY_TIMEOUT);
-      await nextTurn();
-      await other.end();
-      await (await opening).close();
-    },
+  const PATIENT = 'for longer than any statement may take is waited for where';
+
+  scenario(`${PATIENT} another process migrates`, (t, _relay, database) =>
+    opensAfter(t, database, [`select pg_advisory_lock(${MIGRATION_LOCK})`]),
   );
 
-  scenario(
-    'for longer than any statement may take is waited for where the database has moved',
-    async (t, _relay, database) => {
-      await (await open(database.url)).close();
-      t.mock.timers.enable({ apis: ['setTimeout'] });
-      const other = new Client({ connectionString: database.url });
-      await other.connect();
-      await other.query("update service_facts set value = '1:00000001:1' where name = 'server'");
-      await other.query('begin');
-      await other.query("select 1 from service_facts where name = 'server' for update");
-      const opening = open(database.url);
-      await waitsForLock(database);
-      t.mock.timers.tick(QUERY_TIMEOUT);
-      await nextTurn();
-      await other.end();
-      await (await opening).close();
-    },
-  );
+  scenario(`${PATIENT} the database has moved`, async (t, _relay, database) => {
+    await (await open(database.url)).close();
+    await opensAfter(t, database, [
+      "update service_facts set value = '1:00000001:1' where name = 'server'",
+      'begin',
+      "select 1 from service_facts where name = 'server' for update",
+    ]);
+  });
 });
+
+/** Opens the store while another session holds what these statements lock, until the time of a statement is over. */
+async function opensAfter(
+  t: TestContext,
+  database: PostgresDatabase,
+  locks: readonly string[],
+): Promise<void> {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const other = new Client({ connectionString: database.url });
+  await other.connect();
+  for (const sql of locks) await other.query(sql);
+  const opening = open(database.url);
+  await waitsForLock(database);
+  t.mock.timers.tick(QUERY_TIMEOUT);
+  await nextTurn();
+  await other.end();
+  await (await opening).close();
+}
 
 async function waitsForLock(database: PostgresDatabase): Promise<void> {
   for (;;) {
