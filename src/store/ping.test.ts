@@ -5,7 +5,7 @@ import { onEachEngine } from '../../test/support/store/engines.ts';
 import { withStore } from '../../test/support/store/fixtures.ts';
 import { postgresDatabase } from '../../test/support/store/postgres.ts';
 import { postgresMissing } from '../../test/support/store/postgres-files.ts';
-import { createPostgresPing } from './postgres/postgres-store.ts';
+import { createPostgresPing } from './postgres/ping.ts';
 
 /** Whether the database is there. */
 onEachEngine((create) => {
@@ -22,7 +22,7 @@ describe('a ping of PostgreSQL', { skip: postgresMissing() ?? false }, () => {
   it('that gets no answer is the last one on its connection: the next one makes another', async () => {
     const database = await postgresDatabase();
     const relay = await relayTo(database.url);
-    const pings = createPostgresPing(relay.url);
+    const pings = createPostgresPing(relay.url, () => () => {});
     await pings.ping();
     relay.hang();
     await assert.rejects(pings.ping(), /timeout/);

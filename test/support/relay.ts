@@ -11,6 +11,8 @@ export interface DatabaseRelay {
   hang(): void;
   /** New connections pass again; what hangs goes on to hang. */
   accept(): void;
+  /** What hangs passes again, with what has come meanwhile. */
+  resume(): void;
   /**
    * Cuts the connection of the next unit that commits: before the server hears of it, or after it has committed and before its answer.
    * Resolves then.
@@ -61,10 +63,14 @@ export async function relayTo(url: string): Promise<DatabaseRelay> {
     url: `postgres://uqrp@127.0.0.1:${port}${target.pathname}`,
     hang() {
       hangs = true;
-      for (const socket of open) socket.unpipe().pause();
+      for (const socket of open) socket.pause();
     },
     accept() {
       hangs = false;
+    },
+    resume() {
+      hangs = false;
+      for (const socket of open) socket.resume();
     },
     loseCommit(when) {
       return new Promise((lost) => {

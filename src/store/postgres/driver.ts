@@ -69,9 +69,21 @@ export class BoundedClient extends Client {
     this.once('end', cancel);
     return done === undefined ? super.end() : super.end(done);
   }
+
+  get isOpen(): boolean {
+    return !this.connection.stream.destroyed;
+  }
+
+  /** Ends without a word to the server. What is under way on it rejects. */
+  lose(): void {
+    this.connection.stream.destroy();
+  }
 }
 
 type Prepare = (client: ClientBase) => Promise<void>;
+
+/** The open connections of each pool. */
+const openOf = new WeakMap<Pool, Set<BoundedClient>>();
 
 interface PoolOptions {
   /** Runs on each new connection before it is given out; one that it rejects is closed. */
@@ -80,6 +92,7 @@ interface PoolOptions {
 
 /** A pool that survives its server: a connection lost while idle is only taken out. */
 export function newPool(url: string, max: number, { prepare }: PoolOptions = {}): Pool {
+  const open = new Set<BoundedClient>();
   // The pool waits for the promise before it gives the client out, although its type says void.
   // oxlint-disable-next-line typescript/no-misused-promises
   const pool = new Pool({
@@ -87,6 +100,9 @@ export function newPool(url: string, max: number, { prepare }: PoolOptions = {})
     Client: BoundedClient,
     max,
     async onConnect(client) {
+      const connection = client as BoundedClient;
+      open.add(connection);
+      connection.once('end', () => open.delete(connection));
       await configure(client);
       await prepare?.(client);
     },
@@ -94,7 +110,16 @@ export function newPool(url: string, max: number, { prepare }: PoolOptions = {})
   pool.on('error', () => {});
   // A client reports a loss between statements too, while it is checked out; the next statement then rejects.
   pool.on('connect', (client) => client.on('error', () => {}));
+  openOf.set(pool, open);
   return pool;
+}
+
+/** @returns loses the connections that these pools have now, whenever it is called */
+export function losesOpen(pools: readonly Pool[]): () => void {
+  const open = pools.flatMap((pool) => [...(openOf.get(pool) ?? [])]);
+  return () => {
+    for (const connection of open) connection.lose();
+  };
 }
 
 /**

@@ -74,6 +74,32 @@ describe('a PostgreSQL that does not answer', { skip: postgresMissing() ?? false
     },
   );
 
+  scenario(
+    'and answers on new connections: what waits on those of before fails 5 s later, as the ping finds out',
+    async (t, relay) => {
+      t.mock.timers.enable({ apis: ['setTimeout'] });
+      const { store, before } = await pingedWhileSilent(t, relay);
+      relay.accept();
+      await store.ping();
+      assert.match(await outcomeAfter(t, 4_900, before), /^under way/);
+      assert.equal(await outcomeAfter(t, 200, before), 'Error: Connection terminated unexpectedly');
+      await store.close();
+    },
+  );
+
+  scenario('for a while, and then on all connections, loses none of them', async (t, relay) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const { store, before } = await pingedWhileSilent(t, relay);
+    relay.resume();
+    await store.ping();
+    assert.equal(await before, 1);
+    const open = socketCount();
+    t.mock.timers.tick(6_000);
+    await store.ping();
+    assert.equal(socketCount(), open);
+    await store.close();
+  });
+
   scenario('does not hold up the end of a store, its ping or its listener', async (t, relay) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const store = await open(relay.url);
@@ -131,6 +157,37 @@ describe('a PostgreSQL that does not answer', { skip: postgresMissing() ?? false
     ]);
   });
 });
+
+/** A unit is under way, and a ping has failed, on connections that nothing passes. */
+async function pingedWhileSilent(
+  t: TestContext,
+  relay: DatabaseRelay,
+): Promise<{ store: Store; before: Promise<number> }> {
+  const store = await open(relay.url);
+  const home = await settle(store);
+  await store.ping();
+  relay.hang();
+  const before = store.write((tx) => putRecord(tx, home, 'before'));
+  before.catch(() => {});
+  await assert.rejects(passing(t, store.ping()), /Query read timeout/);
+  return { store, before };
+}
+
+/** Lets this time pass. */
+async function outcomeAfter(t: TestContext, ms: number, promise: Promise<unknown>): Promise<string> {
+  let outcome = 'under way';
+  promise.then(
+    () => {
+      outcome = 'done';
+    },
+    (error: unknown) => {
+      outcome = String(error);
+    },
+  );
+  t.mock.timers.tick(ms);
+  for (let turn = 0; turn < 20; turn++) await nextTurn();
+  return outcome;
+}
 
 /** Opens the store while another session holds what these statements lock, until the time of a statement is over. */
 async function opensAfter(

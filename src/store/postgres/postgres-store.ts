@@ -1,4 +1,4 @@
-import type { Client, ClientBase, Pool } from 'pg';
+import type { ClientBase, Pool } from 'pg';
 import { randomFraction, realRandom } from '../../base/chance.ts';
 import { backoffMs } from '../../base/lifecycle/loop.ts';
 import { pause, realTimers } from '../../base/lifecycle/timers.ts';
@@ -7,19 +7,12 @@ import { isTransient } from '../engine/engine-errors.ts';
 import { type Marks, marksOf, StoreSignals } from '../engine/signals.ts';
 import { changeSource } from '../log/change-reader.ts';
 import { migrate } from '../migrations/migrate.ts';
-import { PING_LIMIT_MS } from '../probe.ts';
 import type { Store, Tx } from '../store.ts';
 import { vacuumKeys } from '../version-retention.ts';
-import {
-  BoundedClient,
-  connectionConfig,
-  inTransaction,
-  newPool,
-  PATIENT_TIMEOUT,
-  poolReader,
-} from './driver.ts';
+import { inTransaction, losesOpen, newPool, PATIENT_TIMEOUT, poolReader } from './driver.ts';
 import { noticeMove } from './failover.ts';
 import { Notifier, watchNotices } from './notices.ts';
+import { createPostgresPing } from './ping.ts';
 
 /** Connections of a process. Writers queue for the log's one row in any case. */
 const WRITE_POOL = 10;
@@ -52,7 +45,7 @@ export async function openPostgresStore(url: string, clock: Clock, mayMigrate = 
     await Promise.allSettled([writePool.end(), readPool.end()]);
     throw error;
   }
-  const pinger = createPostgresPing(url);
+  const pinger = createPostgresPing(url, () => losesOpen([writePool, readPool]));
   const notifier = new Notifier(writePool);
   const signals = new StoreSignals(() => watchNotices(url, notifier.origin, (marks) => signals.tell(marks)));
   const pending = new Set<Promise<unknown>>();
@@ -150,56 +143,4 @@ async function runUnit<T>(pool: Pool, work: (tx: Tx) => Promise<T>): Promise<Ran
     // Random, so that two units that met in a deadlock do not meet again.
     await pause(realTimers, randomFraction(realRandom) * backoffMs(attempt, RETRY));
   }
-}
-
-export interface Ping {
-  readonly ping: () => Promise<void>;
-  readonly close: () => Promise<void>;
-}
-
-/**
- * Asks the server whether it takes writes, on a connection of its own: pools that are busy say nothing about the server. A
- * connection that fails once is dropped, and the next ping makes another.
- */
-export function createPostgresPing(url: string): Ping {
-  let client: Client | null = null;
-
-  async function connected(): Promise<Client> {
-    if (client !== null) return client;
-    const fresh = new BoundedClient({
-      ...connectionConfig(url),
-      connectionTimeoutMillis: PING_LIMIT_MS,
-      query_timeout: PING_LIMIT_MS,
-    });
-    fresh.on('error', () => drop(fresh));
-    client = fresh;
-    await fresh.connect();
-    return fresh;
-  }
-
-  function drop(lost: Client): void {
-    if (client === lost) client = null;
-    void lost.end().catch(() => {});
-  }
-
-  return {
-    async ping() {
-      const asked = await connected().catch((error: unknown) => {
-        if (client !== null) drop(client);
-        throw error;
-      });
-      try {
-        const { rows } = await asked.query<{ standby: boolean }>('select pg_is_in_recovery() as standby');
-        if (rows[0]?.standby !== false)
-          throw new Error('the PostgreSQL server is a standby and takes no writes');
-      } catch (error) {
-        drop(asked);
-        throw error;
-      }
-    },
-    async close() {
-      await client?.end().catch(() => {});
-      client = null;
-    },
-  };
 }
