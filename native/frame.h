@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "local-address.h"
+
 enum {
   ETHERNET_OCTETS = 14,
   IPV4_OCTETS = 20,
@@ -101,6 +103,18 @@ static inline bool frame_peer(const unsigned char *frame, size_t head, sa_family
     memcpy(peer + 8, ip + 8, 16);
   }
   return true;
+}
+
+/* The address that a frame came to. */
+static inline void frame_local(const unsigned char *frame, size_t head, unsigned char *local) {
+  const unsigned char *ip = frame + ETHERNET_OCTETS;
+  struct in6_addr ipv6;
+  if (head == IPV4_HEAD) {
+    local_put_ipv4(local, ip + 16);
+    return;
+  }
+  memcpy(&ipv6, ip + 24, sizeof ipv6);
+  local_put_ipv6(local, &ipv6);
 }
 
 /*

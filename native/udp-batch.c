@@ -29,10 +29,11 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "local-address.h"
 #include "xdp-path.h"
 
 /* Raised whenever JavaScript has to know. */
-#define ABI 4
+#define ABI 5
 
 #define SLOTS 64
 /* No UDP datagram is longer, so none is ever cut. Only pages that were written to take memory. */
@@ -42,8 +43,8 @@
 #define STAGGER 192
 #define REQUEST_STRIDE (REQUEST_OCTETS + STAGGER)
 #define REPLY_STRIDE (REPLY_OCTETS + STAGGER)
-/* Room for a sockaddr_in6, 28 octets. */
-#define PEER_STRIDE 32
+/* Room for a sockaddr_in6, 28 octets, and at LOCAL_AT for the address that was asked. */
+#define PEER_STRIDE 64
 
 #define REQUESTS_AT 0
 #define REPLIES_AT (REQUESTS_AT + SLOTS * REQUEST_STRIDE)
@@ -97,6 +98,12 @@ struct endpoint {
   struct mmsghdr out[SLOTS];
   struct iovec in_octets[SLOTS];
   struct iovec out_octets[SLOTS];
+  /* Whether the socket takes datagrams to every address. */
+  bool is_any;
+  union control {
+    struct cmsghdr header;
+    unsigned char octets[LOCAL_CONTROL_OCTETS];
+  } in_control[SLOTS], out_control[SLOTS];
 };
 
 /* Marks the objects that `open` returns, so that no other object's pointer is ever taken for an endpoint. */
@@ -129,6 +136,9 @@ static int receive(endpoint *e) {
     e->request_lengths[i] = whole ? (int32_t)e->in[i].msg_len : SKIP;
     e->reply_lengths[i] = 0;
     header->msg_namelen = e->address_octets;
+    if (!e->is_any) continue;
+    local_read(header, (unsigned char *)header->msg_name + LOCAL_AT);
+    header->msg_controllen = sizeof(union control);
   }
   return count;
 }
@@ -150,7 +160,9 @@ static void send_replies(endpoint *e, int count) {
     if (length <= 0 || length > REPLY_OCTETS) continue;
     e->out_octets[ready].iov_base = e->replies + (size_t)i * REPLY_STRIDE;
     e->out_octets[ready].iov_len = (size_t)length;
-    e->out[ready].msg_hdr.msg_name = e->in[i].msg_hdr.msg_name;
+    unsigned char *peer = e->in[i].msg_hdr.msg_name;
+    e->out[ready].msg_hdr.msg_name = peer;
+    local_write(&e->out[ready].msg_hdr, e->slots.family, peer + LOCAL_AT, &e->out_control[ready]);
     ready++;
   }
   bool waited = false;
@@ -268,7 +280,7 @@ static bool has_batches(int fd) {
 }
 
 /* A bound socket, or the negative number of an error; ENOSYS where batches cannot be had. */
-static int open_socket(const char *host, uint32_t port, bool reuse_port, socklen_t *address_octets) {
+static int open_socket(const char *host, uint32_t port, bool reuse_port, socklen_t *address_octets, bool *is_any) {
   char service[12];
   snprintf(service, sizeof service, "%u", port);
   struct addrinfo hints = {
@@ -297,6 +309,8 @@ static int open_socket(const char *host, uint32_t port, bool reuse_port, socklen
     set = setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off) == 0;
   setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &in_octets, sizeof in_octets);
   setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &out_octets, sizeof out_octets);
+  *is_any = local_is_any(found->ai_addr);
+  if (*is_any) local_ask(fd, (sa_family_t)found->ai_family);
   if (!set || bind(fd, found->ai_addr, found->ai_addrlen) != 0) fd = fail(fd);
   *address_octets = found->ai_addrlen;
   freeaddrinfo(found);
@@ -330,6 +344,10 @@ static void lay_out(endpoint *e, unsigned char *memory) {
     e->in[i].msg_hdr.msg_namelen = e->address_octets;
     e->in[i].msg_hdr.msg_iov = &e->in_octets[i];
     e->in[i].msg_hdr.msg_iovlen = 1;
+    if (e->is_any) {
+      e->in[i].msg_hdr.msg_control = &e->in_control[i];
+      e->in[i].msg_hdr.msg_controllen = sizeof(union control);
+    }
     e->out[i].msg_hdr.msg_namelen = e->address_octets;
     e->out[i].msg_hdr.msg_iov = &e->out_octets[i];
     e->out[i].msg_hdr.msg_iovlen = 1;
@@ -393,7 +411,8 @@ static napi_value open_endpoint(napi_env env, napi_callback_info info) {
     return NULL;
   }
   socklen_t address_octets = 0;
-  int fd = open_socket(host, port, reuse_port, &address_octets);
+  bool is_any = false;
+  int fd = open_socket(host, port, reuse_port, &address_octets, &is_any);
   if (fd < 0) return number(env, fd);
 
   endpoint *e = calloc(1, sizeof *e);
@@ -410,6 +429,7 @@ static napi_value open_endpoint(napi_env env, napi_callback_info info) {
   e->poll = poll;
   e->fd = fd;
   e->address_octets = address_octets;
+  e->is_any = is_any;
   e->open = 1;
   poll->data = e;
   napi_value object;
@@ -439,7 +459,7 @@ static bool octets_of(napi_env env, napi_value value, void **data, size_t *lengt
   return napi_get_typedarray_info(env, value, &type, length, data, NULL, NULL) == napi_ok && type == napi_uint8_array;
 }
 
-/* send(endpoint, peer, message, octets): one reply outside a batch. What cannot be sent is lost, as UDP may. */
+/* send(endpoint, peer, message, octets): one reply outside a batch, to all octets of a peer's slot. What cannot be sent is lost, as UDP may. */
 static napi_value send_one(napi_env env, napi_callback_info info) {
   size_t argc = 4;
   napi_value argv[4];
@@ -449,14 +469,17 @@ static napi_value send_one(napi_env env, napi_callback_info info) {
   if (napi_get_cb_info(env, info, &argc, argv, NULL, NULL) != napi_ok || argc < 4) return NULL;
   endpoint *e = endpoint_of(env, argv[0]);
   if (e == NULL || e->closing) return NULL;
-  if (!octets_of(env, argv[1], &peer, &peer_octets) || peer_octets < e->address_octets ||
+  if (!octets_of(env, argv[1], &peer, &peer_octets) || peer_octets < PEER_STRIDE ||
       !octets_of(env, argv[2], &message, &message_octets) ||
       napi_get_value_uint32(env, argv[3], &octets) != napi_ok || octets > message_octets) {
     return NULL;
   }
+  union control control;
+  struct iovec content = {.iov_base = message, .iov_len = octets};
+  struct msghdr header = {.msg_name = peer, .msg_namelen = e->address_octets, .msg_iov = &content, .msg_iovlen = 1};
+  local_write(&header, e->slots.family, (unsigned char *)peer + LOCAL_AT, &control);
   bool waited = false;
-  while (sendto(e->fd, message, octets, MSG_DONTWAIT | MSG_NOSIGNAL, peer, e->address_octets) < 0 &&
-         can_retry(e, &waited)) {
+  while (sendmsg(e->fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && can_retry(e, &waited)) {
   }
   return NULL;
 }

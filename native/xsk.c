@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "frame.h"
+#include "local-address.h"
 
 /* 4 MiB of locked memory: half of what systemd allows a service. No ring can overflow, for each has a place for every frame. */
 #define FRAMES 2048
@@ -134,6 +135,7 @@ int xsk_receive(xsk *x, const xsk_slots *s) {
       give_back(x, frame.addr);
       continue;
     }
+    frame_local(octets, head, s->peers + (size_t)count * s->peer_stride + LOCAL_AT);
     memcpy(s->requests + (size_t)count * s->request_stride, octets + head, payload);
     s->request_lengths[count] = (int32_t)payload;
     s->reply_lengths[count] = 0;
@@ -159,6 +161,15 @@ static void kick(xsk *x) {
   }
 }
 
+/* A reply that does not fit a frame, from the address that was asked. */
+static void send_by_socket(const xsk_slots *s, unsigned char *peer, const unsigned char *reply, size_t octets) {
+  _Alignas(struct cmsghdr) unsigned char control[LOCAL_CONTROL_OCTETS];
+  struct iovec content = {.iov_base = (void *)reply, .iov_len = octets};
+  struct msghdr header = {.msg_name = peer, .msg_namelen = s->address_octets, .msg_iov = &content, .msg_iovlen = 1};
+  local_write(&header, s->family, peer + LOCAL_AT, control);
+  sendmsg(s->socket, &header, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 void xsk_send(xsk *x, int count, const xsk_slots *s) {
   uint32_t before = x->tx.at;
   for (int i = 0; i < count; i++) {
@@ -170,8 +181,7 @@ void xsk_send(xsk *x, int count, const xsk_slots *s) {
       size_t room = FRAME_OCTETS - (address & (FRAME_OCTETS - 1));
       made = frame_reply(x->memory + address, x->head[i], room, reply, (size_t)octets);
     } else if (octets > LONGEST_REPLY && octets <= s->reply_octets) {
-      const void *peer = s->peers + (size_t)i * s->peer_stride;
-      sendto(s->socket, reply, (size_t)octets, MSG_DONTWAIT | MSG_NOSIGNAL, peer, s->address_octets);
+      send_by_socket(s, s->peers + (size_t)i * s->peer_stride, reply, (size_t)octets);
     }
     if (made == 0) {
       give_back(x, address);

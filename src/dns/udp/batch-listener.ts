@@ -24,13 +24,13 @@ const MAPPED_AT = 12;
 
 /** A peer in memory that each packet overwrites, so that reading allocates nothing. */
 export class SocketAddress {
-  /** The sockaddr for the reply. */
+  /** Where the reply goes to, and from which address: a slot of the kernel's. */
   readonly octets: Uint8Array;
   readonly #isIpv6: boolean;
   readonly #ipv4: Uint8Array;
   readonly #ipv6: Uint8Array;
 
-  /** @param octets at least 28 @param isIpv6 family of the socket, and so of every address on it */
+  /** @param octets a sockaddr in the first 28 @param isIpv6 family of the socket, and so of every address on it */
   constructor(octets: Uint8Array, isIpv6: boolean) {
     const ipv4At = isIpv6 ? IPV6_AT + MAPPED_AT : IPV4_AT;
     this.octets = octets;
@@ -77,7 +77,7 @@ class UdpBatches {
   readonly #addon: UdpAddon;
   readonly #endpoint: UdpEndpoint;
   readonly #finisher: ReplyFinisher;
-  /** The peer of a miss is a sockaddr. */
+  /** The peer of a miss is a slot of peers. */
   readonly #misses: MissQueue<Uint8Array>;
   readonly #headers: DatagramHeaders | null;
   readonly #slots: readonly Slot[];
@@ -255,7 +255,7 @@ function systemError(errno: number): Error {
 }
 
 /** Raise with `ABI` in native/udp-batch.c: a binary with another number is not loaded. */
-const ABI = 4;
+const ABI = 5;
 
 /** Offsets and sizes in octets of the shared memory. Slot i of a part is at `partAt + i * partStride`. */
 export interface UdpLayout {
@@ -267,7 +267,7 @@ export interface UdpLayout {
   readonly repliesAt: number;
   readonly replyOctets: number;
   readonly replyStride: number;
-  /** One sockaddr per slot. */
+  /** One sockaddr per slot, and behind it the address that was asked. */
   readonly peersAt: number;
   readonly peerStride: number;
   /** 32-bit signed; negative: skip this slot. */

@@ -17,7 +17,7 @@ import {
   QUESTION,
   THEIRS,
 } from './below-world.ts';
-import { frameOf, withSum } from './frames.ts';
+import { frameOf, octetsOf, withSum } from './frames.ts';
 
 const attached = (listening: Listening): Promise<void> =>
   until(() => listening.changes.some(({ type }) => type === 'attached'));
@@ -93,6 +93,39 @@ export const SCENARIOS: Readonly<Record<string, (below: Below) => Promise<void>>
       );
       assert.equal(listening.below(), lengths.length);
     }),
+
+  'what leaves through a socket of every address leaves from the one that was asked': (below) =>
+    attachedTo(
+      below,
+      async (listening) => {
+        const second = { ipv4: '10.77.1.9', ipv6: 'fd00::9' };
+        execFileSync('ip', ['addr', 'add', `${second.ipv4}/24`, 'dev', OURS.device]);
+        execFileSync('ip', ['addr', 'add', `${second.ipv6}/64`, 'dev', OURS.device, 'nodad']);
+        const plain = below.client.question(1007, QUESTION);
+        const macs = { toMac: plain.subarray(0, 6), fromMac: plain.subarray(6, 12) };
+        for (const [from, addresses] of [
+          [THEIRS.ipv4, [OURS.ipv4, second.ipv4]],
+          [THEIRS.ipv6, [OURS.ipv6, second.ipv6]],
+        ] as const) {
+          for (const to of addresses) {
+            const frame = (payload: Buffer): Buffer =>
+              frameOf({ from, to, fromPort: 1007, toPort: PORT, payload }, macs);
+            while ((await pathOf(below, listening, frame(QUESTION))).below === 0);
+            const before = below.client.repliesTo(1007).length;
+            below.client.send(frame(query(1300, 'hot')));
+            below.client.send(frame(query(300, 'miss')));
+            await until(() => below.client.repliesTo(1007).length === before + 2);
+            const replies = below.client.repliesTo(1007).slice(before);
+            const told = to === OURS.ipv4 || to === second.ipv4 ? to : octetsOf(to).toString('hex');
+            assert.deepEqual(replies.map((reply) => `${reply.from} ${reply.payload.length}`).sort(), [
+              `${told} 1300`,
+              `${told} 300`,
+            ]);
+          }
+        }
+      },
+      '::',
+    ),
 
   'a burst of more than a batch is answered, reply by reply': (below) =>
     attachedTo(below, async () => {

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import type { XdpChange, XdpMode } from '../../../../src/base/network/transport.ts';
 import { listenUdpBatch, loadUdpAddon } from '../../../../src/dns/udp/batch-listener.ts';
 import type { UdpOptions } from '../../../../src/dns/udp/replies.ts';
-import { echo, idOf, query, setting, until } from '../fakes.ts';
+import { echo, idOf, labelOf, query, setting, until } from '../fakes.ts';
 import { frameOf, type ReadFrame, readFrame } from './frames.ts';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
@@ -153,11 +153,12 @@ export async function openBelow(
             // The id of a question says how long its reply is.
             hot(request, length, _transport, out) {
               all++;
+              if (labelOf(request) === 'miss') return 0;
               const reply = echo(request.subarray(0, length), 0, idOf(request));
               out.set(reply);
               return reply.length;
             },
-            slow: () => null,
+            slow: (request) => echo(request, 0, idOf(request)),
             nameShare: () => 0,
             isSpent: () => false,
           },

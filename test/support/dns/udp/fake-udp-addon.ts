@@ -7,7 +7,7 @@ import { labelOf } from '../fakes.ts';
 const SLOTS = 64;
 const REQUEST = 512;
 const REPLY = 4096;
-const PEER = 32;
+const PEER = 64;
 const REPLIES_AT = SLOTS * REQUEST;
 const PEERS_AT = REPLIES_AT + SLOTS * REPLY;
 const LENGTHS_AT = PEERS_AT + SLOTS * PEER;
@@ -62,7 +62,7 @@ export function fakeUdpAddon(): FakeUdpAddon {
       flush(messages.length);
     },
     addon: {
-      abi: 4,
+      abi: 5,
       layout: LAYOUT,
       open(_host, port, _reusePort, callback) {
         onBatch = callback;

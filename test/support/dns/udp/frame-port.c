@@ -27,7 +27,7 @@ static int fuzz(unsigned long count) {
   for (unsigned long i = 0; i < count; i++) {
     size_t octets = (size_t)random() % 120, payload = 0;
     size_t room = octets + (size_t)random() % 80;
-    unsigned char *frame = malloc(room + 1), *reply = malloc(64), peer[32];
+    unsigned char *frame = malloc(room + 1), *reply = malloc(64), peer[LOCAL_AT + LOCAL_OCTETS];
     unsigned char *exact = malloc(octets > 0 ? octets : 1);
     for (size_t k = 0; k < octets; k++) exact[k] = (unsigned char)random();
     const unsigned char *seed = i % 2 ? IPV4 : IPV6;
@@ -50,6 +50,7 @@ static int fuzz(unsigned long count) {
       volatile unsigned char last = exact[head + payload - 1];
       (void)last;
       memcpy(frame, exact, octets);
+      frame_local(frame, head, peer + LOCAL_AT);
       if (frame_peer(frame, head, i % 3 ? AF_INET6 : AF_INET, peer)) frame_reply(frame, head, room, reply, (size_t)random() % 64);
     }
     free(exact);

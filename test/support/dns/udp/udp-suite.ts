@@ -256,6 +256,41 @@ export function udpSuite(name: string, listen: ListenUdp, options: TestOptions =
       });
     });
 
+    for (const [host, asked] of [
+      ['0.0.0.0', ['127.0.0.1', '127.0.0.2']],
+      ['::', ['::1', '127.0.0.2', '127.0.0.1']],
+    ] as const) {
+      test(`on ${host}, a reply leaves from the address that was asked, whenever it comes (RFC 2181 section 4.1)`, {
+        skip: host === '::' && !hasIpv6(),
+      }, async () => {
+        const options = setting(host);
+        const limiter: ReplyLimiter = {
+          screen: () => 'pass',
+          admit: (_address, reply) => (labelOf(reply).endsWith('slip') ? 'slip' : 'pass'),
+        };
+        const labels = ['hot', 'echo', 'wait', 'hotslip', 'slip'];
+        await withUdp({ ...options, limiter }, async (_peer, { address: { port } }) => {
+          const replies: string[] = [];
+          const clients = asked.map((address) => {
+            const client = createSocket(address.includes(':') ? 'udp6' : 'udp4');
+            client.on('message', (reply, from) =>
+              replies.push(`${address} ${labelOf(reply)}: ${from.address}`),
+            );
+            for (const [id, label] of labels.entries()) client.send(query(id, label), port, address);
+            return client;
+          });
+          await until(() => replies.length === asked.length * (labels.length - 1));
+          options.handler.gate.open();
+          await until(() => replies.length === asked.length * labels.length);
+          for (const client of clients) client.close();
+          assert.deepEqual(
+            replies.sort(),
+            asked.flatMap((address) => labels.map((label) => `${address} ${label}: ${address}`)).sort(),
+          );
+        });
+      });
+    }
+
     test('closing waits for what is in flight, and no longer than the grace', async () => {
       const options = setting();
       await withUdp(options, async ({ replies, send }, listener) => {
