@@ -222,14 +222,40 @@ async function readMetered(
   period: Period,
 ) {
   const ids = namespaces.map(({ id }) => id);
-  const sums = await sumUsage(store.read, ids, period);
-  const deleted = actor.namespaces === null ? await sumDeletedUsage(store.read, actor.customerId, period) : 0;
+  const { read: sums, deleted } = await besideDeletions(store, deletedOf(actor), period, () =>
+    sumUsage(store.read, ids, period),
+  );
   const by_namespace = namespaces
     .map(({ id, name }) => ({ name, count: sums.get(id) ?? 0 }))
     .filter(({ count }) => count > 0)
     // The namespaces have the order of their names, which the stable sort keeps among equals.
     .sort((a, b) => b.count - a.count);
   return { by_namespace, total: by_namespace.reduce((sum, { count }) => sum + count, deleted) };
+}
+
+/** The customer whose deleted namespaces count; null: none. */
+const deletedOf = (actor: Actor): string | null => (actor.namespaces === null ? actor.customerId : null);
+
+/** Reads while namespaces are deleted: each moves its sums a few times. */
+const READS_MAX = 10;
+
+/**
+ * A deletion moves what its namespace has counted to the sums of deleted ones. What is read on both sides of that would count twice, so it is read
+ * again. @param of see `deletedOf` @returns with the answers of deleted namespaces
+ */
+async function besideDeletions<T>(
+  { read: db }: HasStore['store'],
+  of: string | null,
+  period: Period,
+  sum: () => Promise<T>,
+): Promise<{ read: T; deleted: number }> {
+  const sumDeleted = async (): Promise<number> => (of === null ? 0 : await sumDeletedUsage(db, of, period));
+  for (let reads = 1; ; reads++) {
+    const before = await sumDeleted();
+    const read = await sum();
+    const deleted = await sumDeleted();
+    if (deleted === before || reads === READS_MAX) return { read, deleted };
+  }
 }
 
 /** @param period ends in the day that is the last */
@@ -242,10 +268,11 @@ async function readDays(
   const counts = new Array<number>(Math.floor((until - since) / DAY) + 1).fill(0);
   const ids = namespaces.map(({ id }) => id);
   const period = { since, until: since + counts.length * DAY };
-  const deletedOf = actor.namespaces === null ? actor.customerId : null;
-  for (const { day, answers } of await sumUsageByDay(store.read, ids, deletedOf, period)) {
-    counts[day]! += answers;
-  }
+  const of = deletedOf(actor);
+  const { read: days } = await besideDeletions(store, of, period, () =>
+    sumUsageByDay(store.read, ids, of, period),
+  );
+  for (const { day, answers } of days) counts[day]! += answers;
   return counts.map((count, day) => ({ date: formatTime(since + day * DAY).slice(0, 10), count }));
 }
 

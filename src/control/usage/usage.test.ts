@@ -118,6 +118,50 @@ apiScenarios('usage', {
       assert.equal((await usage(other)).metered.total_authenticated_queries, 0);
     }),
 
+  'a namespace that is deleted while it is read counts once (seed 1035690218)': async (store) => {
+    let after = /^/;
+    let whenSummed: (() => Promise<void>) | null = null;
+    const wrap = (shared: Store): Store => ({
+      ...shared,
+      read: {
+        ...shared.read,
+        async execute(sql, values) {
+          const result = await shared.read.execute<never>(sql, values);
+          if (after.test(sql) && whenSummed !== null) {
+            const run = whenSummed;
+            whenSummed = null;
+            await run();
+          }
+          return result;
+        },
+      },
+    });
+    await inWorld(
+      store,
+      async (world) => {
+        const customer = await world.customer();
+        const hour = Date.UTC(2026, 0, 1);
+        for (const [path, statement] of [
+          ['/usage', /from usage_hours/],
+          ['/usage?by=day', /from usage_hours.*group by 1/],
+        ] as const) {
+          const gone = await customer.namespace();
+          await count(world, gone.id, hour, 7);
+          const before = (await usage(customer)).metered.total_authenticated_queries;
+          after = statement;
+          whenSummed = async () => {
+            assert.equal((await customer.del(`/namespaces/${gone.id}`)).status, 204);
+            await deleteClosed({ store, clock: world.now, signal });
+          };
+          const { metered } = (await customer.get(path)).json;
+          assert.equal(metered.total_authenticated_queries, before);
+          if (metered.by_day !== undefined) assert.equal(metered.by_day[0].count, before);
+        }
+      },
+      { wrap },
+    );
+  },
+
   'by day each day of the month is there, and their sum is the total': (store) =>
     inWorld(store, async (world) => {
       const customer = await world.customer();

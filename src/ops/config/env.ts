@@ -254,7 +254,7 @@ export const ENVIRONMENT = {
     parse: oneOf(UDP_CHOICES),
     fallback: 'auto',
     meaning:
-      "`auto`: many packets a system call, through the native code that comes along, where that loads; `node`: Node's own sockets",
+      "`auto`: many packets a system call, through the native code that comes along, where that loads; `node`: Node's own sockets. With a UQRP_HOST of every address they have one socket for each address of the host, and look for new ones every ten seconds",
     expects: 'auto or node',
   }),
   UQRP_XDP: variable({
