@@ -95,7 +95,7 @@ export async function openStoreOnceThere(
   }
 }
 
-/** Of the way to the server, and SQLSTATE of one that starts, stops or has no connection left (PostgreSQL's manual, appendix A). */
+/** Of the way to the server, and SQLSTATE of one that is set to read only, starts, stops or has no connection left (PostgreSQL's manual, appendix A). */
 const COMES_BACK: ReadonlySet<unknown> = new Set([
   'EAI_AGAIN',
   'ECONNREFUSED',
@@ -107,6 +107,7 @@ const COMES_BACK: ReadonlySet<unknown> = new Set([
   'ENOENT',
   'EPIPE',
   'ETIMEDOUT',
+  '25006',
   '53300',
   '57P01',
   '57P02',

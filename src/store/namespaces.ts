@@ -70,6 +70,22 @@ export async function findNamespacesByName(
   return new Map(rows.map((row) => [row.name, row]));
 }
 
+const HOLD_BY_NAME = listStatement<{ ids: readonly string[]; customerId: string }, NamespaceRow>(
+  `select ${COLUMNS} from namespaces where name in (:ids) and customer_id = :customerId and closing = 0 order by name`,
+  'text',
+  { lock: 'for no key update' },
+);
+
+/** As `findNamespacesByName`, and holds their rows until the unit ends, for one that will count their records. */
+export async function holdNamespacesByName(
+  tx: Tx,
+  names: readonly string[],
+  customerId: string,
+): Promise<Map<string, NamespaceRow>> {
+  const rows = await HOLD_BY_NAME.all(tx, { ids: names, customerId });
+  return new Map(rows.map((row) => [row.name, row]));
+}
+
 const COUNT = statement<{ customerId: string }, { count: number }>(
   'select count(*) as count from namespaces where customer_id = :customerId and closing = 0',
 );

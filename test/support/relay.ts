@@ -18,6 +18,8 @@ export interface DatabaseRelay {
    * Resolves then.
    */
   loseCommit(when: 'before' | 'after'): Promise<void>;
+  /** After the next message of a client that has this text, nothing passes on its connection, not even its end. Resolves then. */
+  loseAnswer(text: string): Promise<void>;
 }
 
 /** How a message of the client ends that commits (a simple query, with or without statements before it). */
@@ -29,6 +31,7 @@ export async function relayTo(url: string): Promise<DatabaseRelay> {
   const path = `${target.searchParams.get('host')}/.s.PGSQL.5432`;
   const open = new Set<Socket>();
   let hangs = false;
+  let losingAnswer: { readonly text: string; readonly lost: () => void } | null = null;
   let losing: { readonly when: 'before' | 'after'; readonly lost: () => void } | null = null;
   const make = () =>
     createServer((client) => {
@@ -39,6 +42,15 @@ export async function relayTo(url: string): Promise<DatabaseRelay> {
       }
       const server = dial(path);
       pipeBoth(client, server, open, (octets) => {
+        if (losingAnswer !== null && octets.includes(losingAnswer.text)) {
+          client.removeAllListeners('close');
+          server.unpipe(client).resume();
+          losingAnswer.lost();
+          losingAnswer = null;
+          // This message passes; the client's later ones go nowhere.
+          setImmediate(() => client.unpipe().resume());
+          return true;
+        }
         const lose = losing;
         if (lose === null || !octets.subarray(-COMMIT.length).equals(COMMIT)) return true;
         losing = null;
@@ -75,6 +87,11 @@ export async function relayTo(url: string): Promise<DatabaseRelay> {
     loseCommit(when) {
       return new Promise((lost) => {
         losing = { when, lost };
+      });
+    },
+    loseAnswer(text) {
+      return new Promise((lost) => {
+        losingAnswer = { text, lost };
       });
     },
     async cut() {

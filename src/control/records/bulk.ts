@@ -3,7 +3,7 @@ import { invalid, malformed, namespaceSuspended } from '../../base/errors.ts';
 import { type Actor, requireReach } from '../../http/actor.ts';
 import { Faults, type JsonObject } from '../../protocol/input/fields.ts';
 import { appendChanges, type NewChange } from '../../store/log/change-log.ts';
-import { addToNamespaceCount, findNamespacesByName, type NamespaceRow } from '../../store/namespaces.ts';
+import { addToNamespaceCount, holdNamespacesByName, type NamespaceRow } from '../../store/namespaces.ts';
 import {
   deleteRecords,
   holdKnownRecords,
@@ -168,7 +168,7 @@ async function resolveNamespaces(
   bulk: Bulk,
 ): Promise<ReadonlyMap<string, NamespaceRow>> {
   const names = new Set([...bulk.records, ...bulk.delete].map((item) => item.namespace));
-  const namespaces = await findNamespacesByName(tx, [...names], actor.customerId);
+  const namespaces = await holdNamespacesByName(tx, [...names], actor.customerId);
   const faults = new Faults();
   for (const [i, { namespace }] of bulk.records.entries()) {
     if (!namespaces.has(namespace)) faults.add(`records[${i}].key has a namespace that does not exist`);

@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Client } from 'pg';
 import { raceScenarios } from '../../../test/support/http/two-processes.ts';
-import { type Answer, assertFailure, newName } from '../../../test/support/http/world.ts';
+import { type Answer, assertFailure, newName, openWorld } from '../../../test/support/http/world.ts';
+import { postgresDatabase } from '../../../test/support/store/postgres.ts';
+import { postgresMissing } from '../../../test/support/store/postgres-files.ts';
 import { findRows, query } from '../../../test/support/store/rows.ts';
+import { isSomethingBlocked } from '../../../test/support/store/stepped.ts';
 import { formatTime } from '../../base/time.ts';
 import { eraseSuperseded } from '../../store/log/change-log.ts';
+import { openStore } from '../../store/open.ts';
 import type { Store } from '../../store/store.ts';
 import { advanceCursor } from '../../store/webhooks/fan-out.ts';
 import { deleteClosed } from '../namespaces/deletion.ts';
@@ -287,4 +293,35 @@ raceScenarios('writes of records at once', {
       check: (left, right) => assert.deepEqual([left, right], [undefined, undefined]),
     }));
   },
+});
+
+describe('a bulk write on PostgreSQL', { skip: postgresMissing() ?? false }, () => {
+  it('holds its namespaces before its records: a change that holds the namespace does not wait for it', async () => {
+    const database = await postgresDatabase();
+    const store = await openStore({ dataDir: '', databaseUrl: database.url, clock: Date.now });
+    const patch = new Client({ connectionString: database.url });
+    await patch.connect();
+    try {
+      const world = await openWorld(store);
+      const customer = await world.customer();
+      const { id, name } = await customer.namespace();
+      const record = await customer.record(`a.${name}.v1`);
+      // As a change of one record begins.
+      await patch.query('begin');
+      await patch.query('select 1 from namespaces where id = $1 for share', [id]);
+      const body = {
+        records: [`a.${name}.v1`, `b.${name}.v1`].map((key) => ({ key, data: 'aGk=' })),
+      };
+      const bulk = customer.post('/records/bulk', body);
+      while (!(await isSomethingBlocked(store.read)));
+      await patch.query('select 1 from records where id = $1 for no key update nowait', [record.id]);
+      await patch.query('commit');
+      assert.equal((await bulk).status, 200);
+      await world.close();
+    } finally {
+      await patch.end();
+      await store.close();
+      await database.drop();
+    }
+  });
 });

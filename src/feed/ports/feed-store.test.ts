@@ -73,6 +73,26 @@ describe('the publisher lock over PostgreSQL', { skip: postgresMissing() ?? fals
   });
 });
 
+describe('the publisher lock over PostgreSQL, of a process that never hears that it has it', {
+  skip: postgresMissing() ?? false,
+}, () => {
+  it('goes to another process', async () => {
+    const database = await postgresDatabase();
+    const relay = await relayTo(database.url);
+    try {
+      const asked = relay.loseAnswer('pg_try_advisory_lock');
+      const deaf = postgresLeaderLock(relay.url, { silenceMs: 500 }).acquire(open());
+      deaf.catch(() => {});
+      await asked;
+      await (await postgresLeaderLock(database.url).acquire(open())).release();
+      await assert.rejects(deaf);
+    } finally {
+      await relay.cut();
+      await database.drop();
+    }
+  });
+});
+
 const HOLD = `
 import { postgresLeaderLock } from ${JSON.stringify(new URL('../../store/postgres/leader-lock.ts', import.meta.url).href)};
 await postgresLeaderLock(process.argv[1], { renewMs: 100, silenceMs: 1000 }).acquire(new AbortController().signal);

@@ -32,6 +32,8 @@ const OID = { bytea: 17, int8: 20, numeric: 1700 };
 /** Both engines give the same types: numbers for 64-bit integers (ours stay below 2^53) and sums, plain bytes for bytea. */
 const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
   [OID.bytea]: (text) => {
+    // In the other format (`bytea_output`) the octets would be others, without an error.
+    if (!text.startsWith('\\x')) throw new Error('octets of PostgreSQL are not in hexadecimal digits');
     const bytes = Buffer.from(text.slice(2), 'hex');
     return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   },
@@ -126,8 +128,12 @@ export function losesOpen(pools: readonly Pool[]): () => void {
  * Statements are short. A list of thousands of ids makes PostgreSQL expect more cost than it has: it would compile the statement or start
  * processes for it, which takes longer than to run it.
  */
+const SHORT = 'set jit = off; set max_parallel_workers_per_gather = 0';
+/** How octets come back, and that a list may have nulls, whatever the database or the role has been given. */
+const READABLE = 'set bytea_output = hex; set array_nulls = on';
+
 async function configure(client: { query(text: string): Promise<unknown> }): Promise<void> {
-  await client.query('set jit = off; set max_parallel_workers_per_gather = 0');
+  await client.query(`${SHORT}; ${READABLE}`);
 }
 
 /** Connections on which a statement got no answer. */

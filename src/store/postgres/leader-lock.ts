@@ -42,8 +42,9 @@ export function postgresLeaderLock(url: string, times: PostgresLockTimes = {}): 
       client.on('end', end);
       try {
         await client.connect();
-        await askForLock(client, signal);
+        // Before the lock: an answer that is lost would else leave it to a session that ends with the server's own limits.
         await limitSilence(client, silenceMs);
+        await askForLock(client, signal);
       } catch (error) {
         end();
         throw error;

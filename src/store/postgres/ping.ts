@@ -9,6 +9,9 @@ import { BoundedClient, connectionConfig } from './driver.ts';
  */
 const SILENCE_MS = 5_000;
 
+const TAKES_WRITES =
+  "select pg_is_in_recovery() as standby, current_setting('transaction_read_only') = 'on' as readonly";
+
 interface Ping {
   readonly ping: () => Promise<void>;
   readonly close: () => Promise<void>;
@@ -83,20 +86,21 @@ export function createPostgresPing(url: string, openNow: () => () => void): Ping
         if (current !== null) drop(current);
         throw error;
       });
-      let isStandby: boolean;
+      let answer: { standby: boolean; readonly: boolean } | undefined;
       try {
-        const { rows } = await asked.query<{ standby: boolean }>('select pg_is_in_recovery() as standby');
-        isStandby = rows[0]?.standby !== false;
+        const { rows } = await asked.query<{ standby: boolean; readonly: boolean }>(TAKES_WRITES);
+        answer = rows[0];
       } catch (error) {
         if (error instanceof DatabaseError) drop(asked);
         else keepSilent(asked);
         throw error;
       }
       serverAnswers();
-      if (isStandby) {
-        drop(asked);
-        throw new Error('the PostgreSQL server is a standby and takes no writes');
-      }
+      if (answer?.standby === false && !answer.readonly) return;
+      // The next ping has a new connection: what is set for a role or database begins with one.
+      drop(asked);
+      const why = answer?.standby === false ? 'is set to read only' : 'is a standby';
+      throw new Error(`the PostgreSQL server ${why} and takes no writes`);
     },
     async close() {
       const open = [current, silent?.client ?? null].filter((client) => client !== null);

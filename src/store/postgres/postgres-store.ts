@@ -115,10 +115,28 @@ async function migrateLocked(pool: Pool, clock: Clock): Promise<void> {
     async (tx) => {
       await tx.execute('set local statement_timeout = 0', []);
       await tx.execute('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+      await requireUnicode(tx);
       await migrate(tx, clock);
     },
     { timeout: PATIENT_TIMEOUT },
   );
+}
+
+/** SQL_ASCII keeps the octets that it is given. Another encoding has no place for most names, and each write of one would fail. */
+const UNICODE = ['UTF8', 'SQL_ASCII'];
+
+/** @throws Error with the code of PostgreSQL for a character that an encoding does not have */
+async function requireUnicode(tx: Tx): Promise<void> {
+  const { rows } = await tx.execute<{ encoding: string }>(
+    "select current_setting('server_encoding') as encoding",
+    [],
+  );
+  const encoding = rows[0]?.encoding ?? '';
+  if (UNICODE.includes(encoding)) return;
+  const advice = "make one with: create database uqrp encoding 'UTF8' template template0";
+  throw Object.assign(new Error(`the database has the encoding ${encoding}, and needs UTF8; ${advice}`), {
+    code: '22P05',
+  });
 }
 
 interface Ran<T> {

@@ -54,6 +54,11 @@ export function postgresDatabase(order: TextOrder = 'bytes'): Promise<PostgresDa
   return create(order === 'language' ? LANGUAGE_ORDER : '');
 }
 
+/** Makes an empty database with an encoding of text of its own. */
+export function encodedDatabase(encoding: 'UTF8' | 'SQL_ASCII' | 'LATIN1'): Promise<PostgresDatabase> {
+  return create(`template template0 encoding '${encoding}' lc_collate 'C' lc_ctype 'C'`);
+}
+
 /** Makes a database that has its tables: a copy of the first one, with an epoch of its own. It takes a seventh of the time of an empty one and its migrations. */
 export async function databaseWithTables(): Promise<TestDatabase> {
   withTables ??= migrated();

@@ -92,6 +92,7 @@ export async function endedOrBlocked(work: Promise<unknown>, read: Db): Promise<
 const BLOCKED = `select 1 from pg_stat_activity
   where datname = current_database() and wait_event_type = 'Lock'`;
 
-async function isSomethingBlocked(read: Db): Promise<boolean> {
+/** Whether a statement waits for a lock. */
+export async function isSomethingBlocked(read: Db): Promise<boolean> {
   return read.engine === 'postgres' && (await read.execute(BLOCKED, [])).count > 0;
 }
