@@ -5,8 +5,8 @@ import { LIMITS } from '../../base/limits.ts';
 import type { Actor } from '../../http/actor.ts';
 import { openKnownKeys } from './known-keys.ts';
 
-/** A database of keys that counts what it is asked. */
-function database() {
+/** A database of keys that counts what it is asked. @param expiresAt of all keys */
+function database(expiresAt: number | null = null) {
   const asked: string[] = [];
   let now = 0;
   let isAway = false;
@@ -23,7 +23,7 @@ function database() {
     async (digest) => {
       asked.push(digest);
       if (isAway) throw new Error('away');
-      return deleted.has(digest) ? null : ({ customerId: digest } as Actor);
+      return deleted.has(digest) ? null : { actor: { customerId: digest } as Actor, expiresAt };
     },
   );
   return {
@@ -69,6 +69,23 @@ describe('known API keys', () => {
     await assert.rejects(keys.actor('b'));
     away(false);
     assert.equal((await keys.actor('a'))?.customerId, 'a');
+  });
+
+  it('end at their expiry, of which nobody is told, also while the database is away', async () => {
+    for (const isAway of [false, true]) {
+      const { keys, at, away, asked } = database(1_000);
+      await keys.actor('a');
+      away(isAway);
+      at(999);
+      assert.equal((await keys.actor('a'))?.customerId, 'a');
+      assert.deepEqual(keys.beginning('a'), ['a']);
+      at(1_000);
+      asked();
+      assert.deepEqual([await keys.actor('a'), keys.beginning('a'), asked()], [null, [], []]);
+    }
+    const { keys, at } = database(1_000);
+    at(1_000);
+    assert.equal(await keys.actor('a'), null, 'its time ended during the lookup');
   });
 
   it('end within a look although no notice came and the clock was set back, by minutes or by hours', async () => {

@@ -6,8 +6,14 @@ import type { Store } from '../../store/store.ts';
 /** Milliseconds after which a key is looked up again beside its use: a notice of another process may be lost. */
 const AGAIN_MS = 5_000;
 
-interface KnownKey {
+/** What a lookup finds. */
+export interface FoundKey {
   readonly actor: Actor;
+  /** Milliseconds since the epoch. Null: never. */
+  readonly expiresAt: number | null;
+}
+
+interface KnownKey extends FoundKey {
   readonly checkedAt: number;
   /** Of `ends`, when it was looked up. */
   readonly sureOf: number;
@@ -29,7 +35,7 @@ interface KnownKeys {
 export function openKnownKeys(
   store: Pick<Store, 'onWork'>,
   clock: Clock,
-  find: (digest: string) => Promise<Actor | null>,
+  find: (digest: string) => Promise<FoundKey | null>,
 ): KnownKeys {
   const keys = new Map<string, KnownKey>();
   /** Ends of credentials that were heard of. */
@@ -41,18 +47,22 @@ export function openKnownKeys(
   async function learn(digest: string): Promise<Actor | null> {
     const sureOf = ends;
     const checkedAt = clock();
-    const actor = await find(digest);
+    const found = await find(digest);
     keys.delete(digest);
-    if (actor === null) return null;
+    if (found === null) return null;
     const [oldest] = keys.keys();
     if (keys.size >= LIMITS.flagKeys && oldest !== undefined) keys.delete(oldest);
-    keys.set(digest, { actor, checkedAt, sureOf, isChecking: false });
-    return actor;
+    keys.set(digest, { ...found, checkedAt, sureOf, isChecking: false });
+    return isOver(found) ? null : found.actor;
   }
+
+  /** An expiry tells nobody. */
+  const isOver = ({ expiresAt }: FoundKey): boolean => expiresAt !== null && expiresAt <= clock();
 
   return {
     async actor(digest) {
       const known = keys.get(digest);
+      if (known !== undefined && isOver(known)) return null;
       // A clock that was set back tells no age: without it a deleted key of which no notice came would go on until the old time.
       const age = Math.abs(clock() - (known?.checkedAt ?? 0));
       if (known === undefined || known.sureOf !== ends || age > LIMITS.flagsWithoutStoreMs)
@@ -65,7 +75,10 @@ export function openKnownKeys(
       }
       return known.actor;
     },
-    beginning: (start) => [...keys.keys()].filter((digest) => digest.startsWith(start)),
+    beginning: (start) =>
+      [...keys]
+        .filter(([digest, known]) => digest.startsWith(start) && !isOver(known))
+        .map(([digest]) => digest),
     close: unlisten,
   };
 }

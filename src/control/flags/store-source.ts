@@ -1,7 +1,6 @@
 import type { Timers } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Clock } from '../../base/time.ts';
-import type { Actor } from '../../http/actor.ts';
 import {
   findReadNamespace,
   liveKeyDigestsFrom,
@@ -11,7 +10,7 @@ import {
 import type { Store } from '../../store/store.ts';
 import type { ChangeReader } from '../changes/api.ts';
 import { FlagSet, flagOfKey, loadFlags, readFlags } from './documents.ts';
-import { openKnownKeys } from './known-keys.ts';
+import { type FoundKey, openKnownKeys } from './known-keys.ts';
 import type { Credential, Documents, FlagChange, FlagNamespace, FlagSource, Grant } from './source.ts';
 
 export interface FlagSourceDeps {
@@ -20,7 +19,7 @@ export interface FlagSourceDeps {
   readonly timers: Timers;
   readonly changeReader: ChangeReader;
   /** Finds the actor of an API key by the digest of its token. */
-  readonly apiKey: (digest: string) => Promise<Actor | null>;
+  readonly apiKey: (digest: string) => Promise<FoundKey | null>;
   readonly onError: (error: unknown) => void;
 }
 

@@ -194,13 +194,13 @@ export function openApiKeys({ store, clock }: HasStore & HasClock, onError: (err
     (id, now, before) => store.write((tx) => touchApiKey(tx, id, now, before)),
     onError,
   );
-  async function withDigest(digest: string): Promise<Actor | null> {
+  async function withDigest(digest: string): Promise<{ actor: Actor; expiresAt: number | null } | null> {
     const key = await findLiveApiKey(store.read, digest, clock());
     if (key === null) return null;
     uses.note(key.id, key.last_used_at);
     const operations: readonly ApiOperation[] = JSON.parse(key.operations);
     const namespaces: readonly string[] = JSON.parse(key.namespaces);
-    return {
+    const actor: Actor = {
       customerId: key.customer_id,
       personId: key.person_id,
       userId: null,
@@ -213,10 +213,12 @@ export function openApiKeys({ store, clock }: HasStore & HasClock, onError: (err
       operations: new Set(operations.length === 0 ? BOTH : operations),
       namespaces: namespaces.length === 0 ? null : new Set(namespaces),
     };
+    return { actor, expiresAt: key.expires_at };
   }
   return {
     /** Null: unknown, revoked or expired. Both read the database on every call. */
-    authenticate: (token: string) => withDigest(apiKeyDigest(token)),
+    authenticate: async (token: string): Promise<Actor | null> =>
+      (await withDigest(apiKeyDigest(token)))?.actor ?? null,
     withDigest,
     /** Waits for updates of `last_used_at` under way. */
     settle: () => uses.settle(),
