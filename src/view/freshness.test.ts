@@ -23,30 +23,37 @@ import { announcedApply, attachFreshness, createFreshness, DATASETS_KEY, isChang
 
 describe('freshness', () => {
   const TABLE = [
-    ['record.upserted', upserted('a.res.ns.v1'), 'key'],
-    ['record.deleted', deleted('a.res.ns.v1'), 'key'],
-    ['namespace.upserted', namespaceUpserted('ns'), 'namespace'],
-    ['namespace.deleted', namespaceDeleted('ns'), 'namespace'],
-    ['token.minted', minted('ns', 't'), 'namespace'],
-    ['token.revoked', revoked('ns', 't'), 'namespace'],
+    ['record.upserted', upserted('a.res.ns.v1'), ['key']],
+    ['record.deleted', deleted('a.res.ns.v1'), ['key']],
+    ['namespace.upserted', namespaceUpserted('ns'), ['namespace', 'access']],
+    ['namespace.closing', { type: 'namespace.closing', namespace: 'ns', id: 'x' }, ['namespace', 'access']],
+    ['namespace.deleted', namespaceDeleted('ns'), ['namespace', 'access']],
+    ['token.minted', minted('ns', 't'), ['namespace', 'access']],
+    ['token.revoked', revoked('ns', 't'), ['namespace', 'access']],
   ] as const;
   for (const [type, change, touched] of TABLE) {
-    it(`${type} moves the counter of its ${touched} and the count of commits, before and after its commit, for every thread`, () => {
+    it(`${type} moves the counters of ${touched.join(' and ')} and the count of commits, before and after its commit, for every thread`, () => {
       const writer = createFreshness();
       const reader = attachFreshness(writer.buffer);
-      const stripes = { key: reader.counterOfKey('a.res.ns.v1'), namespace: reader.counterOfNamespace('ns') };
-      const read = () => ({ key: reader.read(stripes.key), namespace: reader.read(stripes.namespace) });
-      const before = read();
+      const counters = {
+        key: reader.counterOfKey('a.res.ns.v1'),
+        namespace: reader.counterOfNamespace('ns'),
+        access: reader.counterOfAccess,
+      };
+      const read = () => Object.entries(counters).map(([of, index]) => [of, reader.read(index)]);
+      const moved = (times: number) =>
+        Object.keys(counters).map((of) => [of, touched.some((one) => one === of) ? times : 0]);
+      assert.deepEqual(read(), moved(0));
       const commits = reader.commits();
       // Two changes of one name, too: an even number of steps would look as if nothing were under way.
       const end = writer.begin([change, change]);
       assert.equal(reader.commits(), commits + 1);
-      assert.deepEqual(read(), { ...before, [touched]: before[touched] + 1 });
-      assert.equal(isChanging(read()[touched]), true);
+      assert.deepEqual(read(), moved(1));
+      for (const of of touched) assert.equal(isChanging(reader.read(counters[of])), true);
       end();
       assert.equal(reader.commits(), commits + 2);
-      assert.deepEqual(read(), { ...before, [touched]: before[touched] + 2 });
-      assert.equal(isChanging(read()[touched]), false);
+      assert.deepEqual(read(), moved(2));
+      for (const of of touched) assert.equal(isChanging(reader.read(counters[of])), false);
     });
   }
 
@@ -76,13 +83,14 @@ describe('freshness', () => {
     const indices = [
       ...['ns', 'ns2'].map((name) => freshness.counterOfNamespace(name)),
       ...['res.ns.v1', 'b.res.ns.v1'].map((key) => freshness.counterOfKey(key)),
+      freshness.counterOfAccess,
     ];
     const commits = freshness.commits();
     const end = freshness.beginAll();
     for (const times of [1, 2]) {
       assert.deepEqual(
         indices.map((index) => freshness.read(index)),
-        [times, times, times, times],
+        [times, times, times, times, times],
       );
       assert.equal(freshness.commits(), commits + times);
       end();
@@ -106,6 +114,28 @@ describe('freshness', () => {
     assert.ok(keys.size > 9000, `${keys.size}`);
     assert.ok(names.size > 840, `${names.size}`);
     for (const index of [...keys, ...names]) assert.equal(freshness.read(index), 0);
+  });
+
+  it('nobody can calculate which names share a counter: it is another choice in each process, the same in its threads', () => {
+    const [own, another] = [createFreshness(), createFreshness()];
+    const thread = attachFreshness(own.buffer);
+    const byCounter = new Map<number, string>();
+    const pairs: (readonly [string, string])[] = [];
+    for (let i = 0; i < 10_000; i++) {
+      const key = `k${i}.res.ns.v1`;
+      const counter = own.counterOfKey(key);
+      assert.equal(thread.counterOfKey(key), counter);
+      const before = byCounter.get(counter);
+      if (before !== undefined) pairs.push([before, key]);
+      byCounter.set(counter, key);
+    }
+    // Some 700 share one; by chance one of 90 processes has any of these pairs again.
+    assert.ok(pairs.length > 500, `${pairs.length}`);
+    const again = pairs.filter(([a, b]) => another.counterOfKey(a) === another.counterOfKey(b));
+    assert.ok(again.length <= 2, `${again.length} of ${pairs.length} pairs in both`);
+    assert.equal(thread.counterOfNamespace('ns'), own.counterOfNamespace('ns'));
+    const order = (octets: number) => Uint8Array.from({ length: octets }, (_, i) => i);
+    assert.equal(createFreshness(order).counterOfKey('a'), createFreshness(order).counterOfKey('a'));
   });
 
   it('refuses to attach to any other buffer', () => {

@@ -1,4 +1,5 @@
-import { FNV_START, fnvEnd, fnvStep } from '../base/hashes.ts';
+import { type Random, realRandom } from '../base/chance.ts';
+import { HASH_KEY_OCTETS, keyedHash } from '../base/hashes.ts';
 import type { ViewWriter } from '../feed/ports/view-writer.ts';
 import type { ChangeBody } from '../protocol/change.ts';
 import { DATASETS_RESOURCE, PUBLIC_NAMESPACE, PUBLIC_VERSION } from '../protocol/names/labels.ts';
@@ -12,6 +13,10 @@ import { DATASETS_RESOURCE, PUBLIC_NAMESPACE, PUBLIC_VERSION } from '../protocol
  * makes invalid; between (b) and (d) nothing is served from a cache or stored there, and `refresh` takes a new snapshot for each question.
  * So once any worker has answered from the commit, no question that comes later is answered from before it. Names share counters: a
  * change may invalidate other replies, never too few. Counters wrap; only equality and parity count. One commit at a time: two would make an odd counter even.
+ *
+ * Who may not read must not see by time, from a reply that is no longer cached, that something private changed. So the cache entry of a refusal needs
+ * the counter of access alone, which every change of a namespace or token moves, whichever it is; and which names share a counter is secret.
+ *
  * A reply to a name of fewer than four labels depends on the namespace through its NSEC bitmap: its cache entry needs the
  * namespace's counter and an expiry time.
  */
@@ -22,6 +27,8 @@ export interface FreshnessCounters {
   counterOfKey(key: string): number;
   /** @param name a namespace in lower case @returns index for `read` */
   counterOfNamespace(name: string): number;
+  /** Index of the counter of who may read what: of all namespaces and tokens together. */
+  readonly counterOfAccess: number;
   read(index: number): number;
   commits(): number;
   /** Called on the writer's side before a commit of these changes. @returns what ends it: to be called when readers can see it, or it failed */
@@ -36,8 +43,11 @@ export interface FreshnessCounters {
 const COMMIT = 0;
 /** In the cache line of the count of commits: read only when that has changed. */
 const GENERATION = 1;
+/** Two words: the key of the hash that says which names share a counter. Threads read it when they attach. */
+const HASH_KEY_AT = 2;
 /** The count of commits has its own cache line: every commit writes it, which would slow reads of neighbours. */
-const NAMESPACES_AT = 16;
+const ACCESS_AT = 16;
+const NAMESPACES_AT = ACCESS_AT + 1;
 const NAMESPACE_STRIPES = 4096;
 const KEYS_AT = NAMESPACES_AT + NAMESPACE_STRIPES;
 const KEY_STRIPES = 65_536;
@@ -48,25 +58,46 @@ export function isChanging(count: number): boolean {
   return (count & 1) !== 0;
 }
 
-export function createFreshness(): FreshnessCounters {
-  return attachFreshness(new SharedArrayBuffer(COUNTERS * Int32Array.BYTES_PER_ELEMENT));
+/** @param random gives the key that decides which names share a counter */
+export function createFreshness(random: Random = realRandom): FreshnessCounters {
+  const buffer = new SharedArrayBuffer(COUNTERS * Int32Array.BYTES_PER_ELEMENT);
+  keyIn(buffer).set(random(HASH_KEY_OCTETS));
+  return attachFreshness(buffer);
+}
+
+function keyIn(buffer: SharedArrayBuffer): Uint8Array {
+  return new Uint8Array(buffer, HASH_KEY_AT * Int32Array.BYTES_PER_ELEMENT, HASH_KEY_OCTETS);
 }
 
 /** @throws RangeError when the buffer was not made by `createFreshness` */
 export function attachFreshness(buffer: SharedArrayBuffer): FreshnessCounters {
   const counters = new Int32Array(buffer);
   if (counters.length !== COUNTERS) throw new RangeError('not a buffer of freshness');
+  // With a secret key, so that nobody can calculate which name of an open namespace shares a counter with a private key, and see by
+  // its replies when that is written.
+  const hashOf = keyedHash(keyIn(buffer));
+  const counterOfKey = (key: string): number => KEYS_AT + (hashOf(key) & (KEY_STRIPES - 1));
+  const counterOfNamespace = (name: string): number =>
+    NAMESPACES_AT + (hashOf(name) & (NAMESPACE_STRIPES - 1));
+
+  function countersOf(change: ChangeBody): readonly number[] {
+    if (/^(?:dataset|log)\./.test(change.type)) return [counterOfKey(DATASETS_KEY)];
+    if ('key' in change) return [counterOfKey(change.key)];
+    return [counterOfNamespace(change.namespace), ACCESS_AT];
+  }
+
   return {
     buffer,
     counterOfKey,
     counterOfNamespace,
+    counterOfAccess: ACCESS_AT,
     read: (index) => Atomics.load(counters, index),
     commits: () => Atomics.load(counters, COMMIT),
     begin(changes) {
       // No reply depends on items before their version is published.
       const touching = changes.filter(({ type }) => type !== 'dataset.items');
       if (touching.length === 0) return () => {};
-      const touched = new Set([COMMIT, ...touching.map(stripeOf)]);
+      const touched = new Set([COMMIT, ...touching.flatMap(countersOf)]);
       const move = (): void => {
         for (const index of touched) Atomics.add(counters, index, 1);
       };
@@ -76,7 +107,7 @@ export function attachFreshness(buffer: SharedArrayBuffer): FreshnessCounters {
     beginAll() {
       const move = (): void => {
         Atomics.add(counters, COMMIT, 1);
-        for (let i = NAMESPACES_AT; i < COUNTERS; i++) Atomics.add(counters, i, 1);
+        for (let i = ACCESS_AT; i < COUNTERS; i++) Atomics.add(counters, i, 1);
       };
       move();
       return move;
@@ -103,25 +134,5 @@ export function announcedApply(
   };
 }
 
-function stripeOf(change: ChangeBody): number {
-  if (/^(?:dataset|log)\./.test(change.type)) return counterOfKey(DATASETS_KEY);
-  return 'key' in change ? counterOfKey(change.key) : counterOfNamespace(change.namespace);
-}
-
 /** All replies of the registry share a counter, since few changes reach it. `packet.ts` reads it too. */
 export const DATASETS_KEY = `${DATASETS_RESOURCE}.${PUBLIC_NAMESPACE}.${PUBLIC_VERSION}`;
-
-function counterOfKey(key: string): number {
-  return KEYS_AT + (hashOf(key) & (KEY_STRIPES - 1));
-}
-
-function counterOfNamespace(name: string): number {
-  return NAMESPACES_AT + (hashOf(name) & (NAMESPACE_STRIPES - 1));
-}
-
-/** FNV-1a. */
-function hashOf(text: string): number {
-  let hash = FNV_START;
-  for (let i = 0; i < text.length; i++) hash = fnvStep(hash, text.charCodeAt(i));
-  return fnvEnd(hash);
-}

@@ -37,24 +37,38 @@ interface Own {
   readonly token: string;
 }
 
+/** What a test has asked for, and what it was answered. */
+interface Prepared {
+  readonly own: Own;
+  readonly name: string;
+  readonly before: string | RegExp;
+}
+
 const textOf = ({ key }: Pick<Own, 'key'>, text: string): ChangeBody =>
   upserted(key, text, { encoding: 'plain' });
 
-/** Each change of a namespace, whether that is open, and what is answered once the change is announced. */
+/** Who may read before a change: all, who shows the token, or not even they, because it is not minted yet. */
+type Readers = 'all' | 'token' | 'nobody';
+
+/** Each change of a namespace, its readers before, and what is answered once the change is announced. */
 const CHANGES: readonly (readonly [
   what: string,
-  isOpen: boolean,
+  readers: Readers,
   after: string | RegExp,
   change: (own: Own) => readonly ChangeBody[],
 ])[] = [
-  ['a record is replaced', true, /new/, (own) => [textOf(own, 'new')]],
-  ['a record is deleted', true, NODATA, ({ key }) => [deleted(key)]],
-  ['a private record is replaced', false, /new/, (own) => [textOf(own, 'new')]],
-  ['a namespace is closed to strangers', true, REFUSED, (own) => [namespaceUpserted(own.namespace, false)]],
-  ['a namespace is suspended', false, REFUSED, (own) => [namespaceUpserted(own.namespace, false, true)]],
-  ['a token is revoked', false, REFUSED, ({ namespace, token }) => [revoked(namespace, token)]],
-  ['a namespace is deleted', false, REFUSED, (own) => [deleted(own.key), namespaceDeleted(own.namespace)]],
+  ['a record is replaced', 'all', /new/, (own) => [textOf(own, 'new')]],
+  ['a record is deleted', 'all', NODATA, ({ key }) => [deleted(key)]],
+  ['a private record is replaced', 'token', /new/, (own) => [textOf(own, 'new')]],
+  ['a namespace is closed to strangers', 'all', REFUSED, (own) => [namespaceUpserted(own.namespace, false)]],
+  ['a namespace is suspended', 'token', REFUSED, (own) => [namespaceUpserted(own.namespace, false, true)]],
+  ['a token is revoked', 'token', REFUSED, ({ namespace, token }) => [revoked(namespace, token)]],
+  ['a namespace is deleted', 'token', REFUSED, (own) => [deleted(own.key), namespaceDeleted(own.namespace)]],
+  ['a token is minted', 'nobody', /old/, (own) => [mintedOf(own)]],
+  ['a namespace is opened', 'nobody', /old/, (own) => [namespaceUpserted(own.namespace, true)]],
 ];
+
+const mintedOf = ({ namespace, token }: Own): ChangeBody => minted(namespace, token, START + 1e9);
 
 function matches(answer: string, expected: string | RegExp): boolean {
   return typeof expected === 'string' ? answer === expected : expected.test(answer);
@@ -119,18 +133,19 @@ describe('an answer of another thread, while the view changes', () => {
   let owners = 0;
 
   /** @returns the namespace of a test, and the question for its record, which was answered once */
-  async function prepare(isOpen: boolean): Promise<{ readonly own: Own; readonly name: string }> {
+  async function prepare(readers: Readers): Promise<Prepared> {
     const namespace = `n${++owners}`;
     const token = spellQueryToken(Buffer.alloc(32, namespace));
     const own = { namespace, token, key: `a.${namespace}.v1` };
     await write([
-      namespaceUpserted(namespace, isOpen),
-      minted(namespace, token, START + 1e9),
+      namespaceUpserted(namespace, readers === 'all'),
+      ...(readers === 'nobody' ? [] : [mintedOf(own)]),
       textOf(own, 'old'),
     ]);
-    const name = `get.${isOpen ? '' : `auth-${token}.`}${own.key}.uqrp.net`;
-    assert.match(thread.ask(name), /old/);
-    return { own, name };
+    const name = `get.${readers === 'all' ? '' : `auth-${token}.`}${own.key}.uqrp.net`;
+    const before = readers === 'nobody' ? REFUSED : /old/;
+    assert.ok(matches(thread.ask(name), before));
+    return { own, name, before };
   }
 
   /** Writes to the log, and waits until the change is announced. */
@@ -146,14 +161,14 @@ describe('an answer of another thread, while the view changes', () => {
     await nextTurn();
   }
 
-  for (const [what, isOpen, expected, change] of CHANGES) {
+  for (const [what, readers, expected, change] of CHANGES) {
     test(`is true once it is announced that ${what}, whatever was asked between the steps of the writer`, async () => {
-      const { own, name } = await prepare(isOpen);
+      const { own, name, before } = await prepare(readers);
       let asked = 0;
       between = () => {
         asked++;
         const answer = thread.ask(name);
-        if (!/old/.test(answer) && !matches(answer, expected)) wrong.push(answer);
+        if (!matches(answer, before) && !matches(answer, expected)) wrong.push(answer);
       };
       await write(change(own));
       between = () => {};
@@ -163,13 +178,13 @@ describe('an answer of another thread, while the view changes', () => {
     });
 
     for (const step of STEPS) {
-      if (step === 'token' && isOpen) continue;
+      if ((step === 'token' && readers === 'all') || (step === 'record' && readers === 'nobody')) continue;
       test(`is void when ${what} after the thread has read: ${step}`, async () => {
-        const { own, name } = await prepare(isOpen);
+        const { own, name, before } = await prepare(readers);
         assert.equal(thread.askUntil(name, step), true);
         await write(change(own));
         const late = thread.goOn();
-        assert.ok(/old/.test(late) || matches(late, expected), late);
+        assert.ok(matches(late, before) || matches(late, expected), late);
         for (const _ of [1, 2, 3]) assert.ok(matches(thread.ask(name), expected), thread.ask(name));
       });
     }
@@ -179,7 +194,7 @@ describe('an answer of another thread, while the view changes', () => {
     ['b', 'c', 'd', 'e', 'f', 'g'].map((label) => `${label}.${namespace}.v1`);
 
   /** At each step of the writer: a name that no cache has, then the one that a cache had. @returns answers from the commit */
-  function askSiblings({ name, own }: { readonly own: Own; readonly name: string }): () => number {
+  function askSiblings({ name, own }: Prepared): () => number {
     const siblings = siblingsOf(own).map((key) => `get.${key}.uqrp.net`);
     let [isNew, news, last] = [false, 0, 0];
     between = (word) => {
@@ -201,7 +216,7 @@ describe('an answer of another thread, while the view changes', () => {
     ['a namespace is closed to strangers', (own) => [namespaceUpserted(own.namespace, false)]],
   ] satisfies readonly [string, (own: Own) => readonly ChangeBody[]][]) {
     test(`is never from before the commit once another answer was from it: ${what}`, async () => {
-      const prepared = await prepare(true);
+      const prepared = await prepare('all');
       await write(siblingsOf(prepared.own).map((key) => textOf({ key }, 'old')));
       for (const _ of [1, 2]) thread.ask(prepared.name);
       const news = askSiblings(prepared);
@@ -212,7 +227,7 @@ describe('an answer of another thread, while the view changes', () => {
   }
 
   test('is true once another view serves, whatever was asked between the steps of its replacement', async () => {
-    const { own, name } = await prepare(true);
+    const { own, name } = await prepare('all');
     let asked = 0;
     between = (word) => {
       // Most of the 70,000 counters are of names that nobody asks for.

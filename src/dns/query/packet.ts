@@ -31,6 +31,7 @@ interface FreshnessReader {
   read(index: number): number;
   counterOfKey(key: string): number;
   counterOfNamespace(name: string): number;
+  readonly counterOfAccess: number;
 }
 
 export interface PacketContext extends RespondContext, NameSharesContext {
@@ -78,7 +79,13 @@ interface Cost {
 }
 
 type Counts = Omit<Validity, 'from' | 'until'>;
-type CountedFrom = Omit<Validity, 'until'>;
+
+/** What was read before the view: `names` for a reply that says something of its name, `access` for one that says nothing of it. */
+interface Counted {
+  readonly from: number;
+  readonly names: Counts;
+  readonly access: Counts;
+}
 
 /** Makes the handler that all transports call. It never throws or rejects. */
 export function makePacketHandler(options: PacketContext): ReloadableHandler {
@@ -104,6 +111,12 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
     return labels.length < 2 ? UNCOUNTED : countersBy(labels.at(-2)!, null);
   }
 
+  /** Of a refusal. The counters of its name would tell a stranger, by a reply that is no longer cached, when something private is written. */
+  function countersOfAccess(): Counts {
+    const namespaceStripe = freshness.counterOfAccess;
+    return { ...UNCOUNTED, namespaceStripe, namespaceCount: freshness.read(namespaceStripe) };
+  }
+
   function countersBy(namespace: string, key: string | null): Counts {
     const namespaceStripe = freshness.counterOfNamespace(namespace);
     const keyStripe = key === null ? NO_STRIPE : freshness.counterOfKey(key);
@@ -118,16 +131,17 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
   function send(
     packet: Uint8Array,
     request: DnsRequest,
-    { body, tag }: Answer,
+    { body, tag, dependsOn }: Answer,
     { cache }: Generation,
-    counted: CountedFrom,
+    counted: Counted,
     transport: Transport,
     cost: Cost,
   ): Uint8Array {
     const wantsNsid = request.edns !== null && findOption(request.edns.options, EDNS_OPTION.NSID) !== null;
     const reply = writeReply(request, body, wantsNsid ? nsid : null);
     if (cost.share !== null) budget.spend(body.freshSignatures + cost.work, cost.share);
-    cache.store(packet, packet.length, reply, { until: body.until, ...counted }, tag);
+    const validity = { from: counted.from, until: body.until, ...counted[dependsOn] };
+    cache.store(packet, packet.length, reply, validity, tag);
     const fits =
       transport !== 'udp' || reply.bytes.length <= udpLimit(request.edns?.payload ?? null, LIMITS.udpPayload);
     // A reply with TC is not counted: its question is repeated over TCP.
@@ -147,7 +161,7 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
   ): Uint8Array | Promise<Uint8Array> {
     const now = clock();
     asker.share = askerShare;
-    const counted = { from: now, ...countersOf(to) };
+    const counted = { from: now, names: countersOf(to), access: countersOfAccess() };
     view.refresh();
     const answer = respond(request, to, options, now, transport);
     return answer instanceof Promise

@@ -51,6 +51,8 @@ export interface RespondContext extends ResolveContext {
 export interface Answer {
   readonly body: FinishedBody;
   readonly tag: Tag | null;
+  /** Which changes make it untrue: those of its namespace and record, or, where it says nothing of either, those of who may read what. */
+  readonly dependsOn: 'names' | 'access';
 }
 
 /** Milliseconds for which this server caches a denial that depends on names below. */
@@ -77,6 +79,7 @@ export function respond(
   const counted = (body: FinishedBody, asked: TaggedQuestion | null): Answer => ({
     body,
     tag: asked === null ? null : (context.accounting?.tagOf(asked, body, request.qtype) ?? null),
+    dependsOn: asked?.reading === 'none' ? 'access' : 'names',
   });
   switch (to.kind) {
     case 'outside': {

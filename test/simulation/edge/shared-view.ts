@@ -12,7 +12,10 @@ export type ReadableView = HostedView & { readonly datasets: DatasetView };
 /** What one worker reads. */
 export interface WorkerView {
   readonly view: ReadableView;
-  readonly freshness: Pick<FreshnessCounters, 'read' | 'counterOfKey' | 'counterOfNamespace'>;
+  readonly freshness: Pick<
+    FreshnessCounters,
+    'read' | 'counterOfKey' | 'counterOfNamespace' | 'counterOfAccess'
+  >;
   /** A question arrives: from here on it sees what is committed now, or what `hold` kept. */
   begin(): void;
 }
@@ -38,7 +41,8 @@ interface Kept {
 }
 
 export function shareView(view: MemoryView): SharedView {
-  const freshness = createFreshness();
+  // The same names share counters in every run of a seed.
+  const freshness = createFreshness((octets) => new Uint8Array(octets));
   let kept: Kept | null = null;
 
   /** One read of a worker. @returns what it reads from in place of the present */
@@ -52,7 +56,8 @@ export function shareView(view: MemoryView): SharedView {
     freshness,
     kept: () => kept?.view ?? null,
     hold({ key, namespace }) {
-      const indices = [freshness.counterOfKey(key), freshness.counterOfNamespace(namespace)];
+      const { counterOfAccess } = freshness;
+      const indices = [freshness.counterOfKey(key), freshness.counterOfNamespace(namespace), counterOfAccess];
       const counts = new Map(indices.map((index) => [index, before(freshness.read(index))]));
       const commits = before(freshness.commits());
       kept = { view: createMemoryView(copied(view.state)), counts, commits, left: 0 };
@@ -82,6 +87,7 @@ export function shareView(view: MemoryView): SharedView {
         freshness: {
           counterOfKey: (key) => freshness.counterOfKey(key),
           counterOfNamespace: (name) => freshness.counterOfNamespace(name),
+          counterOfAccess: freshness.counterOfAccess,
           read: (index) => read()?.counts.get(index) ?? freshness.read(index),
         },
         view: {
