@@ -13,7 +13,7 @@ import { createUser } from '../src/control/accounts/rules.ts';
 import { openStore } from '../src/store/open.ts';
 import { softwareAuthenticator } from '../test/support/control/passkeys/authenticator.ts';
 import { account, startUqrp } from '../test/support/server-process.ts';
-import { median, print, quantile, row } from './lib/figures.ts';
+import { mannWhitney, median, print, quantile, row } from './lib/figures.ts';
 
 const PAIRS = Number(process.argv[2] ?? 1000);
 const ORIGIN = 'http://localhost:8080';
@@ -139,13 +139,4 @@ function timeOf(path: string, body: string, status: number): Promise<number> {
     );
     sent.once('error', reject).end(body);
   });
-}
-
-/** Normal approximation. Times are real numbers, so ties are rare. */
-function mannWhitney(one: readonly number[], two: readonly number[]): number {
-  const all = [...one.map((value) => ({ value, own: 1 })), ...two.map((value) => ({ value, own: 0 }))];
-  const ranks = all.toSorted((a, b) => a.value - b.value).reduce((sum, { own }, i) => sum + own * (i + 1), 0);
-  const [n, m] = [one.length, two.length];
-  const u = ranks - (n * (n + 1)) / 2;
-  return (u - (n * m) / 2) / Math.sqrt((n * m * (n + m + 1)) / 12);
 }

@@ -35,3 +35,12 @@ export function row(cells: readonly (string | number)[], width = 12): string {
     )
     .join('');
 }
+
+/** z of the test whether two samples are of one distribution: normal approximation. Times are real numbers, so ties are rare. */
+export function mannWhitney(one: readonly number[], two: readonly number[]): number {
+  const all = [...one.map((value) => ({ value, own: 1 })), ...two.map((value) => ({ value, own: 0 }))];
+  const ranks = all.toSorted((a, b) => a.value - b.value).reduce((sum, { own }, i) => sum + own * (i + 1), 0);
+  const [n, m] = [one.length, two.length];
+  const u = ranks - (n * (n + 1)) / 2;
+  return (u - (n * m) / 2) / Math.sqrt((n * m * (n + m + 1)) / 12);
+}
