@@ -30,6 +30,7 @@ function world(workers = 2, entry = ENTRY): World {
     stats,
     ticketKeys: octets(1),
     keys: [],
+    cookies: cookiesOf(1),
     // The stand-in reads only these settings.
   } as unknown as PoolOptions['settings'];
   return {
@@ -60,6 +61,7 @@ function world(workers = 2, entry = ENTRY): World {
 }
 
 const octets = (value: number): Uint8Array => new Uint8Array(48).fill(value);
+const cookiesOf = (period: number) => [{ period, secret: new Uint8Array(16) }];
 
 async function withPool(at: World, scenario: (pool: WorkerPool) => Promise<void>): Promise<void> {
   const pool = await startPool(at.options);
@@ -150,10 +152,15 @@ describe('a change of settings', () => {
     const at = world();
     await withPool(at, async (pool) => {
       await pool.change({ ticketKeys: octets(2) });
-      await answersOfAll(pool.ports.dns, ['0 2', '1 2']);
+      await pool.change({ cookies: cookiesOf(3) });
+      const reached = async (): Promise<void> => {
+        await answersOfAll(pool.ports.dns, ['0 2', '1 2']);
+        await answersOfAll(pool.ports.dns, ['0 3', '1 3'], 'cookies');
+      };
+      await reached();
       await die(pool.ports.dns);
       await eventually(async () => at.died.length === 1 && pool.alive() === 2);
-      await answersOfAll(pool.ports.dns, ['0 2', '1 2']);
+      await reached();
     });
   });
 
@@ -163,9 +170,12 @@ describe('a change of settings', () => {
       hold(at);
       await die(pool.ports.dns);
       await eventually(async () => at.steer[STEER.starts] === 2);
+      // Each comes by itself: ticket keys at the end of a half day, cookies at that of a day.
       await pool.change({ ticketKeys: octets(2) });
+      await pool.change({ cookies: cookiesOf(3) });
       release(at);
       await eventually(async () => (await echo(pool.ports.dns)) === '0 2');
+      assert.equal(await echo(pool.ports.dns, 'cookies'), '0 3');
       assert.equal(at.died.length, 1, 'it is told, not replaced');
     });
   });
@@ -278,8 +288,8 @@ async function die(port: number): Promise<void> {
 }
 
 /** The answer of one worker, or null. Each call uses a new socket, so another worker may get it. */
-async function echo(port: number): Promise<string | null> {
-  const socket = await send(port, 'hello');
+async function echo(port: number, text = 'hello'): Promise<string | null> {
+  const socket = await send(port, text);
   try {
     const reply = await Promise.race([
       // A port without a listener causes a socket error.
@@ -293,10 +303,10 @@ async function echo(port: number): Promise<string | null> {
 }
 
 /** Asks until every worker has given the expected answer. Any other answer fails. */
-async function answersOfAll(port: number, expected: readonly string[]): Promise<void> {
+async function answersOfAll(port: number, expected: readonly string[], text?: string): Promise<void> {
   const seen = new Set<string>();
   await eventually(async () => {
-    const answer = await echo(port);
+    const answer = await echo(port, text);
     if (answer !== null) seen.add(answer);
     return seen.size >= expected.length;
   });

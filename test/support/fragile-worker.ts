@@ -1,6 +1,6 @@
 /**
  * A stand-in for a DNS worker in tests of the pool, which control it through shared memory. It answers a datagram with
- * its number and the first octet of its ticket keys, and ends when the datagram is `die`. A question is answered with its number, `refuse` is
+ * its number and the first octet of its ticket keys, or the day of its cookies when the datagram is `cookies`, and ends when it is `die`. A question is answered with its number, `refuse` is
  * refused, `wait` has no answer, and `die` ends it.
  */
 import { createSocket } from 'node:dgram';
@@ -14,9 +14,10 @@ export const REFUSED = 255;
 
 if (parentPort !== null) await run(workerData as WorkerSettings);
 
-async function run({ ports, host, worker, stats, ticketKeys }: WorkerSettings): Promise<void> {
+async function run({ ports, host, worker, stats, ticketKeys, cookies }: WorkerSettings): Promise<void> {
   const steer = new Int32Array(stats);
   let inUse = ticketKeys[0];
+  let day = cookies[0]?.period;
   Atomics.add(steer, STEER.starts, 1);
   // `Atomics.waitAsync` does not keep a thread alive; a timer does.
   const alive = setInterval(() => {}, 1000);
@@ -28,7 +29,7 @@ async function run({ ports, host, worker, stats, ticketKeys }: WorkerSettings): 
   const socket = createSocket({ type: 'udp4', reusePort: true });
   socket.on('message', (message, peer) => {
     if (message.toString() === 'die') process.exit(1);
-    socket.send(`${worker} ${inUse}`, peer.port, peer.address);
+    socket.send(`${worker} ${message.toString() === 'cookies' ? day : inUse}`, peer.port, peer.address);
   });
   socket.bind({ port: ports.dns, address: host }, () => {
     tell({ type: 'listening', ports: { ...ports, dns: socket.address().port }, udp: 'node' });
@@ -40,6 +41,7 @@ async function run({ ports, host, worker, stats, ticketKeys }: WorkerSettings): 
     else if (message.settings.ticketKeys?.[0] === REFUSED) tell({ type: 'refused', id: message.id });
     else {
       inUse = message.settings.ticketKeys?.[0] ?? inUse;
+      day = message.settings.cookies?.[0]?.period ?? day;
       tell({ type: 'accepted', id: message.id });
     }
   });

@@ -53,9 +53,20 @@ export function secretOf(secrets: readonly PeriodSecret[], period: number): Uint
 }
 
 /** Differs when anything differs that matters. Tells nothing of the secrets. */
-export function secretsMark({ zones, cookies, tickets }: NodeSecrets): string {
+export function secretsMark(secrets: NodeSecrets): string {
+  return `${zonesMark(secrets.zones)} ${periodsMark(secrets)}`;
+}
+
+/** The same of the signing keys alone: an end of a period changes nothing in them. */
+export function zonesMark(zones: readonly ZoneSecret[]): string {
   const hash = createHash('sha256');
   for (const { zone, mark, from } of zones) hash.update(JSON.stringify([zone, mark, from]));
+  return hash.digest('base64');
+}
+
+/** The same of the secrets that are used in one period each. */
+export function periodsMark({ cookies, tickets }: Pick<NodeSecrets, 'cookies' | 'tickets'>): string {
+  const hash = createHash('sha256');
   for (const list of [cookies, tickets]) {
     hash.update('\0');
     for (const { period, secret } of list) hash.update(`${period} `).update(secret);

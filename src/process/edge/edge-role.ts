@@ -11,7 +11,7 @@ import type { DohService } from '../../dns/doh/answer.ts';
 import { createConnectionMemory, releaseConnections } from '../../dns/shared/connection-table.ts';
 import { createRateMemory, makeRateLimits } from '../../dns/shared/rate-limit.ts';
 import type { Follower } from '../../feed/follower/follower.ts';
-import { ConfigError } from '../../ops/config/config.ts';
+import { type Config, ConfigError } from '../../ops/config/config.ts';
 import type { Metrics, UnsentUsage } from '../../ops/telemetry/metrics.ts';
 import type { UnreadyReason } from '../../ops/telemetry/vocabulary.ts';
 import { geoipPaths, isDatabase, loadDatabase } from '../../services/geoip-files.ts';
@@ -56,7 +56,8 @@ export interface EdgeRole {
   stop(): Promise<void>;
 }
 
-export interface EdgeRoleOptions extends Pick<EdgeKeysOptions, 'config' | 'cancel' | 'log'> {
+export interface EdgeRoleOptions extends Pick<EdgeKeysOptions, 'cancel' | 'log'> {
+  readonly config: Config;
   readonly upstream: EdgeUpstream;
   /** Called while the start waits for signing keys or the first view: without them answers would be unsigned, or wrong. */
   readonly onWaiting: (reason: 'keys' | 'feed' | null) => void;
@@ -130,7 +131,7 @@ async function open(options: EdgeRoleOptions, opened: Opened): Promise<Omit<Edge
     ...upstream,
     onKeysMissing: (isMissing) => onWaiting(isMissing ? 'keys' : null),
   });
-  const tickets = ticketKeys(() => secrets.now().tickets, clock);
+  const tickets = ticketKeys(() => secrets.tickets(), clock);
   const providers = upstream.providers ?? (await ownProviders(options, opened));
   const accounting = await openAccounting(options);
   if (accounting !== null) opened.push(() => accounting.stop());
@@ -199,7 +200,7 @@ async function open(options: EdgeRoleOptions, opened: Opened): Promise<Omit<Edge
   opened.push(() => pool.stop());
   const database = geoip.watch((loaded) => pool.change({ geoip: loaded }));
   opened.push(() => database.close());
-  const watch = secrets.watch(({ keys, cookies }) => pool.change({ keys, cookies }));
+  const watch = secrets.watch((changed) => pool.change(changed));
   opened.push(() => watch.stop());
   const rotation = tickets.rotate(
     (key) => pool.change({ ticketKeys: key }),

@@ -7,8 +7,9 @@ import { createManualTimers } from '../../../test/support/base/lifecycle/manual-
 import { keyFile, loadKeys, updateKeys } from '../../dns/dnssec/key-files.ts';
 import { generateKey, type KeySet, keySetData } from '../../dns/dnssec/key-set.ts';
 import { DNSKEY_TTL } from '../../dns/dnssec/signer.ts';
+import { COOKIE_PERIOD_MS, TICKET_PERIOD_MS } from '../../feed/ports/node-keys.ts';
 import { controlSecrets, fileZoneKeys } from '../zone-keys/control-secrets.ts';
-import { type LiveSecrets, LOOK_MS, readSecrets, watchAnsweredKeys, watchSecrets } from './keys.ts';
+import { LOOK_MS, readSecrets, watchAnsweredKeys, watchSecrets } from './keys.ts';
 
 const ZONE = 'uqrp.net';
 const NOW = Date.UTC(2026, 0, 1);
@@ -23,29 +24,36 @@ describe('the watch of the key files', () => {
   /** A watch of one zone with timers that the test advances. `accepts` says whether workers accept the keys. */
   async function watch() {
     loadKeys(dataDir, ZONE, () => NOW);
+    const world = {
+      now: NOW,
+      accepts: true,
+      /** How many keys. */
+      offered: [] as number[],
+      used: 0,
+      /** Of which day and half day. */
+      periods: [] as (readonly [number, number])[],
+      errors: 0,
+    };
     const source = controlSecrets({
       keys: fileZoneKeys(dataDir, () => NOW),
       zones: [ZONE],
       mode: 'full',
       cookieKey: Buffer.alloc(32),
-      ticketKey: null,
-      clock: () => NOW,
+      ticketKey: Buffer.alloc(32),
+      clock: () => world.now,
     });
     const read = readSecrets(source, [ZONE]);
     const timers = createManualTimers();
-    const world = {
-      accepts: true,
-      offered: [] as number[],
-      used: [] as LiveSecrets[],
-      errors: 0,
-    };
     const watching = watchSecrets({
       read,
-      inUse: (await read()).mark,
-      async onChanged(secrets) {
-        world.offered.push(secrets.keys[0]!.keys.length);
+      inUse: (await read()).marks,
+      async onKeys(keys) {
+        world.offered.push(keys[0]!.keys.length);
         if (!world.accepts) throw new Error('refused');
-        world.used.push(secrets);
+        world.used++;
+      },
+      async onPeriods({ cookies, tickets }) {
+        world.periods.push([cookies[1]!.period, tickets[1]!.period]);
       },
       onError: () => world.errors++,
       timers,
@@ -65,7 +73,29 @@ describe('the watch of the key files', () => {
     addKey();
     for (let i = 0; i < 3; i++) await look();
     assert.deepEqual(world.offered, [3]);
-    assert.equal(world.used.length, 1);
+    assert.equal(world.used, 1);
+    assert.deepEqual(world.periods, []);
+    await stop();
+  });
+
+  it('passes other secrets of cookies and tickets on once, without keys that stay, and beside keys that are refused', async () => {
+    const { world, look, stop } = await watch();
+    const day = NOW / COOKIE_PERIOD_MS;
+    for (const now of [NOW + TICKET_PERIOD_MS, NOW + COOKIE_PERIOD_MS]) {
+      world.now = now;
+      for (let i = 0; i < 3; i++) await look();
+    }
+    assert.deepEqual(world.periods, [
+      [day, 2 * day + 1],
+      [day + 1, 2 * day + 2],
+    ]);
+    assert.deepEqual(world.offered, []);
+    addKey();
+    world.accepts = false;
+    world.now = NOW + 2 * COOKIE_PERIOD_MS;
+    for (let i = 0; i < 3; i++) await look();
+    assert.deepEqual(world.periods.slice(2), [[day + 2, 2 * day + 4]]);
+    assert.deepEqual(world.offered, [3, 3, 3]);
     await stop();
   });
 
@@ -79,7 +109,7 @@ describe('the watch of the key files', () => {
     world.accepts = true;
     for (let i = 0; i < 3; i++) await look();
     assert.deepEqual(world.offered, [3, 3, 3, 3]);
-    assert.equal(world.used.length, 1);
+    assert.equal(world.used, 1);
     await stop();
   });
 

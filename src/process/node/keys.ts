@@ -9,9 +9,10 @@ import type { KeyTags, NodeState } from '../../feed/nodes/node-states.ts';
 import {
   type NodeKeys,
   type PeriodSecret,
+  periodsMark,
   secretOf,
-  secretsMark,
   TICKET_PERIOD_MS,
+  zonesMark,
 } from '../../feed/ports/node-keys.ts';
 
 /** The secrets of a node as its threads use them. */
@@ -23,10 +24,19 @@ export interface LiveSecrets {
   readonly tickets: readonly PeriodSecret[];
 }
 
+/**
+ * Each differs from that of the last reading if what it marks may differ. There are two, because cookies and tickets have a new secret
+ * every day or half day, and other keys void every cached answer and signature.
+ */
+interface SecretsMarks {
+  readonly keys: string;
+  /** Of cookies and tickets. */
+  readonly periods: string;
+}
+
 /** One reading of a node's secrets. */
 interface SecretsReading {
-  /** Differs from the last reading if the secrets may differ. */
-  readonly mark: string;
+  readonly marks: SecretsMarks;
   readonly secrets: LiveSecrets;
 }
 
@@ -47,10 +57,12 @@ export function readSecrets(source: NodeKeys, zones: readonly string[]): ReadSec
     });
     if (found.cookies.length === 0) throw new KeyError('there is no secret for server cookies');
     const { cookies, tickets } = found;
-    const mark = secretsMark({ zones: ordered, cookies, tickets });
-    if (last?.mark === mark) return last;
-    const keys = ordered.map(({ zone, document }) => parsed(zone, document));
-    last = { mark, secrets: { keys, cookies, tickets } };
+    const marks = { keys: zonesMark(ordered), periods: periodsMark(found) };
+    const keys =
+      last?.marks.keys === marks.keys
+        ? last.secrets.keys
+        : ordered.map(({ zone, document }) => parsed(zone, document));
+    last = { marks, secrets: { keys, cookies, tickets } };
     return last;
   };
 }
@@ -112,9 +124,11 @@ export function watchAnsweredKeys(
 
 interface WatchSecretsOptions {
   readonly read: ReadSecrets;
-  readonly inUse: string;
-  /** Uses other secrets. Rejects when they are unusable; the next reading tries again. */
-  readonly onChanged: (secrets: LiveSecrets) => Promise<void>;
+  readonly inUse: SecretsMarks;
+  /** Uses other signing keys. Rejects when they are unusable; the next reading tries again. */
+  readonly onKeys: (keys: LiveSecrets['keys']) => Promise<void>;
+  /** Uses other secrets of cookies and tickets, in the same way. */
+  readonly onPeriods: (secrets: Omit<LiveSecrets, 'keys'>) => Promise<void>;
   /** Called at the first failed reading after a success. The secrets in use stay. */
   readonly onError: (error: unknown) => void;
   readonly timers?: Timers | undefined;
@@ -124,16 +138,22 @@ interface WatchSecretsOptions {
 export const LOOK_MS = 1000;
 
 /** Reads the secrets every second. A change counts as seen only once it is in use. */
-export function watchSecrets({ read, inUse, onChanged, onError, timers }: WatchSecretsOptions): Repeating {
+export function watchSecrets(options: WatchSecretsOptions): Repeating {
+  const { read, inUse, onKeys, onPeriods, onError, timers } = options;
   let seen = inUse;
   let isFailing = false;
   return every({
     ms: LOOK_MS,
     async task() {
-      const { mark, secrets } = await read();
-      if (mark !== seen) {
-        await onChanged(secrets);
-        seen = mark;
+      const { marks, secrets } = await read();
+      // First, so that keys which are refused hold up no secret of cookies.
+      if (marks.periods !== seen.periods) {
+        await onPeriods(secrets);
+        seen = { ...seen, periods: marks.periods };
+      }
+      if (marks.keys !== seen.keys) {
+        await onKeys(secrets.keys);
+        seen = { ...seen, keys: marks.keys };
       }
       isFailing = false;
     },

@@ -11,7 +11,7 @@ import { controlSecrets, fileZoneKeys } from './control-secrets.ts';
 const ZONE = 'uqrp.net';
 const DAY = 86_400_000;
 
-it('a reading of secrets is the one before until a key file or the day changes', async (t) => {
+it('a reading of secrets has the keys of the one before until a key file changes, and other secrets of cookies each day', async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'uqrp-kept-keys-'));
   t.after(() => rmSync(dataDir, { recursive: true, force: true }));
   let now = 10 * DAY;
@@ -28,18 +28,21 @@ it('a reading of secrets is the one before until a key file or the day changes',
   });
   const read = readSecrets(source, [ZONE]);
   const one = await read();
-  assert.equal(await read(), one);
+  assert.deepEqual(await read(), one);
   now += DAY;
   const nextDay = await read();
-  assert.notEqual(nextDay.mark, one.mark);
+  assert.notEqual(nextDay.marks.periods, one.marks.periods);
+  assert.equal(nextDay.marks.keys, one.marks.keys);
+  assert.equal(nextDay.secrets.keys, one.secrets.keys);
   assert.deepEqual(nextDay.secrets.cookies[1], one.secrets.cookies[2]);
   // Set back: the secrets of the day before are in use again.
   now -= DAY;
-  assert.equal((await read()).mark, one.mark);
+  assert.deepEqual((await read()).marks, one.marks);
 
   await keys.update(ZONE, () => ({ keys: generateKeySet(ZONE, now) }));
   const changed = await read();
-  assert.notEqual(changed.mark, one.mark);
+  assert.notEqual(changed.marks.keys, one.marks.keys);
+  assert.equal(changed.marks.periods, one.marks.periods);
   assert.notDeepEqual((await keys.find(ZONE))?.keys[0]?.keyTag, first.keys[0]?.keyTag);
   rmSync(keyFile(dataDir, ZONE));
   await assert.rejects(read());

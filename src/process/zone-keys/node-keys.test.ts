@@ -14,7 +14,7 @@ import { postgresMissing } from '../../../test/support/store/postgres-files.ts';
 import { updateRows } from '../../../test/support/store/rows.ts';
 import { keyFile } from '../../dns/dnssec/key-files.ts';
 import { generateKey, KeyError, type KeySet, keySetData } from '../../dns/dnssec/key-set.ts';
-import { isPresigned } from '../../dns/dnssec/node-key-set.ts';
+import { isPresigned, PRESIGN_EVERY_MS } from '../../dns/dnssec/node-key-set.ts';
 import { startSecretsService } from '../../feed/keys/control-keys.ts';
 import { openNodeSecrets } from '../../feed/keys/node-keys.ts';
 import { COOKIE_PERIOD_MS, type NodeKeys, TICKET_PERIOD_MS } from '../../feed/ports/node-keys.ts';
@@ -34,7 +34,7 @@ const KEY = Buffer.alloc(32, 1);
 /** A day ago, so that all keys are in use at once. */
 const before = (): number => Date.now() - COOKIE_PERIOD_MS;
 
-type Mode = Pick<ControlSecretsOptions, 'mode' | 'zones'>;
+type Mode = Pick<ControlSecretsOptions, 'mode' | 'zones'> & Partial<Pick<ControlSecretsOptions, 'clock'>>;
 
 /** One storage of signing keys: what the control side writes, and what a node reads. */
 interface KeysWorld {
@@ -85,12 +85,35 @@ function nodeKeysSuite(name: string, create: () => Promise<KeysWorld>, skip: str
     scenario('have another mark once they changed, and the same mark until then', async ({ keys, node }) => {
       for (const zone of ZONES) await keys.load(zone);
       const look = readSecrets(node({ mode: 'full', zones: ZONES }), ZONES);
-      const { mark } = await look();
-      assert.equal((await look()).mark, mark);
+      const { marks } = await look();
+      assert.deepEqual((await look()).marks, marks);
       const changed = await addKey(keys, ORG);
-      const next = await until(look, (found) => found.mark !== mark);
+      const next = await until(look, (found) => found.marks.keys !== marks.keys);
       assert.deepEqual(next.secrets.keys[1], keySetData(changed.keys));
     });
+
+    for (const mode of ['full', 'split'] as const) {
+      scenario(
+        `are the same keys over midnight, when cookies and tickets have other secrets (${mode})`,
+        async (world) => {
+          await world.keys.load(NET);
+          // At no multiple of three days: then control signs the rrsets of the apex again.
+          const midnight =
+            (Math.floor(Date.now() / PRESIGN_EVERY_MS) + 1) * PRESIGN_EVERY_MS + COOKIE_PERIOD_MS;
+          let now = midnight - 1;
+          const look = readSecrets(world.node({ mode, zones: [NET], clock: () => now }), [NET]);
+          const before = await look();
+          now = midnight;
+          const after = await until(look, ({ marks }) => marks.periods !== before.marks.periods);
+          assert.deepEqual(
+            [after.secrets.cookies, after.secrets.tickets].map((secrets) => secrets[1]!.period),
+            [midnight / COOKIE_PERIOD_MS, midnight / TICKET_PERIOD_MS],
+          );
+          assert.equal(after.marks.keys, before.marks.keys);
+          assert.equal(after.secrets.keys, before.secrets.keys);
+        },
+      );
+    }
 
     scenario('are signed rrsets and the ZSKs in split mode, and no KSK', async ({ keys, node }) => {
       const set = await keys.load(NET);
@@ -154,7 +177,7 @@ const folder = (): string => mkdtempSync(join(tmpdir(), 'uqrp-node-keys-'));
 
 /** The source of control, as its own process reads it. */
 function sourceOf(keys: ZoneKeys, mode: Mode): NodeKeys {
-  return controlSecrets({ ...mode, keys, cookieKey: KEY, ticketKey: Buffer.alloc(32, 2), clock: Date.now });
+  return controlSecrets({ clock: Date.now, ...mode, keys, cookieKey: KEY, ticketKey: Buffer.alloc(32, 2) });
 }
 
 async function directoryWorld(): Promise<KeysWorld> {

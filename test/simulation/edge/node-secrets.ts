@@ -80,8 +80,10 @@ export function openNodeSigning({ ports, rpc, verifier, own, use }: SigningOptio
     await change(first.secrets.keys);
     watchSecrets({
       read,
-      inUse: first.mark,
-      onChanged: ({ keys }) => change(keys),
+      inUse: first.marks,
+      onKeys: change,
+      // Nothing here has cookies or tickets.
+      onPeriods: async () => {},
       onError: (error) => trace(`${name}: ${String(error)}`),
       timers,
     });
