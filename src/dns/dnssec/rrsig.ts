@@ -2,6 +2,7 @@
 
 import type { KeyObject } from 'node:crypto';
 import { createRequire } from 'node:module';
+import { FNV_START, fnvEnd, fnvStep } from '../../base/hashes.ts';
 import { CLASS, DNSSEC_ALGORITHM, RRTYPE } from '../../protocol/dns/codes.ts';
 import { foldName, isSubdomain, labelCount, putFolded } from '../../protocol/dns/name.ts';
 import { copyOctets } from '../../protocol/dns/octets.ts';
@@ -28,8 +29,9 @@ interface SignatureWindow {
 const HOUR_MS = 3_600_000;
 const HOUR_S = 3600;
 const LIFE_S = 7 * 24 * HOUR_S;
-/** Three days of seven: before half of the validity is over. */
+/** Two and a half to three days of seven: before half of the validity is over. */
 const RENEW_AFTER_MS = 72 * HOUR_MS;
+const RENEW_SPREAD_MS = 12 * HOUR_MS;
 /** Octets of RRSIG rdata before the signer's name (RFC 4034 §3.1). */
 const PREFIX = 18;
 /** Octets of type, class, TTL and length. */
@@ -41,17 +43,30 @@ let scratch = Buffer.allocUnsafeSlow(4096);
 
 /**
  * The validity of a signature made now: from an hour ago, for late clocks, to seven days ahead. Both ends are whole
- * hours, so that all threads and nodes sign alike within one.
+ * hours, so that all threads and nodes sign alike within one. Renewals are spread by owner and type, so that those of all signatures
+ * that were made in one hour, as after a start, are not due in one millisecond.
  * @param now milliseconds since the epoch
  */
-export function signatureWindow(now: number): SignatureWindow {
+export function signatureWindow(
+  now: number,
+  { owner, type }: Pick<SignableRrset, 'owner' | 'type'>,
+): SignatureWindow {
   const hour = Math.floor(now / HOUR_MS);
+  const earlier = fnvEnd(fnvStep(nameHash(owner), type)) % RENEW_SPREAD_MS;
   return {
     inception: (hour - 1) * HOUR_S,
     expiration: hour * HOUR_S + LIFE_S,
     validFrom: (hour - 1) * HOUR_MS,
-    renewAt: hour * HOUR_MS + RENEW_AFTER_MS,
+    renewAt: hour * HOUR_MS + RENEW_AFTER_MS - earlier,
   };
+}
+
+/** Begins a hash (`fnvEnd`) with a name. Case is ignored. */
+export function nameHash(name: Uint8Array): number {
+  let hash = FNV_START;
+  // Setting the case bit of every octet makes some names collide, which a hash may do.
+  for (let i = 0; i < name.length; i++) hash = fnvStep(hash, name[i]! | 0x20);
+  return hash;
 }
 
 /**

@@ -64,7 +64,7 @@ test('the rrsets of the apex, and their signatures', () => {
     const { rrsigs, renewAt } = signer.sign(rrset);
     assert.ok(verifies(rrset, rrsigs[0]!, ksk.dnskeyRdata));
     assert.ok(verifies(rrset, rrsigs[1]!, zsk.dnskeyRdata));
-    assert.equal(renewAt, NOW + 72 * HOUR_MS);
+    assert.ok(renewAt > NOW + 60 * HOUR_MS && renewAt <= NOW + 72 * HOUR_MS);
   }
 });
 

@@ -1,10 +1,17 @@
-import { FNV_START, fnvEnd, fnvStep, SeenHashes } from '../../base/hashes.ts';
+import { fnvEnd, SeenHashes } from '../../base/hashes.ts';
 import type { Clock } from '../../base/time.ts';
 import { RRTYPE } from '../../protocol/dns/codes.ts';
 import { foldName } from '../../protocol/dns/name.ts';
 import { copyOctets } from '../../protocol/dns/octets.ts';
 import { apexOf, dsRdata, KeyError, type KeySet, keysAtParent, type ZoneKey } from './key-set.ts';
-import { type PreparedKey, prepareKey, type SignableRrset, signatureWindow, signRrsetWith } from './rrsig.ts';
+import {
+  nameHash,
+  type PreparedKey,
+  prepareKey,
+  type SignableRrset,
+  signatureWindow,
+  signRrsetWith,
+} from './rrsig.ts';
 
 /** Whether a name was asked before, by hash in fixed memory. Both answers may rarely be wrong: it decides only what to cache. */
 export class SeenNames {
@@ -12,10 +19,7 @@ export class SeenNames {
 
   /** Whether `name` was given before, and notes it. Case is ignored. */
   again(name: Uint8Array): boolean {
-    let hash = FNV_START;
-    // Setting the case bit of every octet makes some names collide, which a hash may do.
-    for (let i = 0; i < name.length; i++) hash = fnvStep(hash, name[i]! | 0x20);
-    return this.hashes.again(fnvEnd(hash));
+    return this.hashes.again(fnvEnd(nameHash(name)));
   }
 }
 
@@ -177,7 +181,7 @@ function signWith({ apex, signersOf, clock, cache: settings }: SignWith): Signer
     const held = isKept ? ofCache(rrset, now) : null;
     if (held !== null) return held;
     try {
-      const { inception, expiration, validFrom, renewAt } = signatureWindow(now);
+      const { inception, expiration, validFrom, renewAt } = signatureWindow(now, rrset);
       const rrsigs = signRrsetWith(rrset, signersOf(rrset.type), { signer: apex, inception, expiration });
       const signed: Signed = { rrsigs, validFrom, renewAt, isFresh: true };
       if (isKept) cache.set(rrset, signed);
