@@ -62,7 +62,8 @@ export const LIMITS = {
   bodyWaitMs: 10_000,
   discardedBody: 8_388_608, // announced length of a refused body that is still read: else a proxy may lose the answer
   listingPage: 65_536, // JSON of one batch: what a listing holds while its client does not read
-  httpPipeline: 16, // requests of one HTTP/1.1 connection at a time; the next one ends the connection
+  httpPipeline: 16, // requests of one HTTP/1.1 connection without an answer; the next one ends the connection
+  unsentOctets: 67_108_864, // of answers of REST in one process that the system has not taken; above it who holds most loses a connection
   restConnections: 2048, // above it the network with the most gives way, or the new one is closed
   restQueries: 256, // DNS queries on the REST port in work at once; `restQueriesPerAddress`: of one address
   restQueriesPerAddress: 32,
@@ -243,6 +244,7 @@ export const LIMITS = {
   tcpPipeline: 128, // queries in flight on one connection; above it reading pauses
   streamQueriesPerSecond: 1000, // of one IPv4 address or IPv6 /64, TCP and DoT together; above it reading pauses
   dohBody: 65_535,
+  dohUnsentOctets: 16_777_216, // the same of replies over HTTP/2 in one DNS worker
   dohStreams: 100,
   dohRequestsPerMinute: 6000, // of one IPv4 address or IPv6 /64
   witnessBody: 135_168, // what a log sends to a witness: 63 hashes, and the longest checkpoint

@@ -102,7 +102,7 @@ describe('connections of the API', () => {
     await closeAll(all);
   });
 
-  test('16 requests of a connection are answered at a time, in order and again; the 17th ends it', async () => {
+  test('16 requests of a connection wait at a time, and are answered in order and again; the 17th ends it', async () => {
     const client = openClient(port);
     const answers = (): number => client.text().match(/HTTP\/1\.1 401 /g)?.length ?? 0;
     for (const times of [1, 2, 3]) {

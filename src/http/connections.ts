@@ -57,7 +57,7 @@ interface Connection {
  * Gives each connection of the API a place. When all are taken, the network with the most connections gives way, first the connection that
  * was without a whole request for longest. No network has a limit of its own: a large one may be an office or a proxy. Connections of a
  * trusted proxy count, while they have a request, for the client that asks.
- * Call it after the server has its listeners: they hear of no request that must not be answered.
+ * Call it after the server has its listeners: they hear of a request when it is to be answered.
  */
 export function shareConnections(server: Server, { clock, forwarded }: ConnectionOptions): void {
   const places = createPlaces({ all: LIMITS.restConnections });
@@ -80,22 +80,21 @@ export function shareConnections(server: Server, { clock, forwarded }: Connectio
     });
   });
 
-  /** @returns false when the request must not be answered */
-  function begin(request: IncomingMessage, response: ServerResponse): boolean {
-    const connection = open.get(request.socket);
-    if (connection === undefined || !connection.work.begin(request, response)) return false;
+  function countForClient({ place }: Connection, request: IncomingMessage, response: ServerResponse): void {
     const client = forwarded(request);
-    if (client === null) return true;
-    const { place } = connection;
+    if (client === null) return;
     const proxy = networksOf(request.socket.remoteAddress);
     place.rename(networksOf(client));
     response.once('close', () => place.rename(proxy));
-    return true;
   }
 
   const listeners = server.listeners('request') as RequestListener[];
   server.removeAllListeners('request');
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    if (begin(request, response)) for (const listener of listeners) listener.call(server, request, response);
+    const connection = open.get(request.socket);
+    connection?.work.begin(request, response, () => {
+      countForClient(connection, request, response);
+      for (const listener of listeners) listener.call(server, request, response);
+    });
   });
 }

@@ -6,6 +6,7 @@ import { nextTurn, type Timers } from '../base/lifecycle/timers.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { BodyBudget, HeldBody } from './body-budget.ts';
 import { type Excess, membersOf, scanJson } from './json-scan.ts';
+import { personOf } from './request.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -148,8 +149,7 @@ async function readBody(
   const length = announcedLength(request);
   if (length !== null && length > limit) throw TOO_LARGE;
   let drop = (_error: AppError): void => {};
-  const person = request.actor?.personId ?? `network ${request.siteKey() ?? request.addressKey()}`;
-  const room = budget.enter(person, length ?? limit, (error) => drop(error));
+  const room = budget.enter(personOf(request), length ?? limit, (error) => drop(error));
   const held = room instanceof Promise ? await room : room;
   request.heldBody = held;
   // It may have been closed while the body waited.

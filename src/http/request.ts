@@ -6,6 +6,11 @@ import type { Operation } from './openapi/operation.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
+/** Who is counted for what a request brings: one key for all customers of a user; without a credential the network. */
+export function personOf(request: FastifyRequest): string {
+  return request.actor?.personId ?? `network ${request.siteKey() ?? request.addressKey()}`;
+}
+
 /** An id of the path in lower case. @throws AppError 404 when it is no UUID. @param what names the resource */
 export function pathId(request: FastifyRequest, name: string, what: string): string {
   const id = (request.params as Readonly<Record<string, string>>)[name] ?? '';

@@ -7,6 +7,7 @@ import Fastify, {
 } from 'fastify';
 import { type Random, randomUuid } from '../base/chance.ts';
 import { AppError, malformed } from '../base/errors.ts';
+import { createHeldOctets, type HeldOctets } from '../base/lifecycle/held-octets.ts';
 import { type HttpObservation, NO_ROUTE_SCHEMAS } from '../base/lifecycle/http.ts';
 import type { Timers } from '../base/lifecycle/timers.ts';
 import { LIMITS } from '../base/limits.ts';
@@ -29,6 +30,7 @@ import {
 import { readJsonBodies, refuseCoding } from './json-body.ts';
 import { collectRoutes, type DescribedRoute } from './openapi/document.ts';
 import { refuseUnknown } from './request.ts';
+import { holdUnsentAnswers } from './unsent-answers.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -60,6 +62,8 @@ export interface HttpDeps extends GuardDeps {
   /** What else the port serves. */
   readonly serveOther?: ServeOther;
   readonly freeMemory?: FreeMemory;
+  /** Counts answers that the system has not taken. */
+  readonly unsent?: HeldOctets;
   readonly observe?: (observation: HttpObservation) => void;
   /** Called with a request that was answered 403. */
   readonly onRefused?: (request: FastifyRequest, actor: Actor) => void;
@@ -104,6 +108,7 @@ export function createServer(
     timers: deps.timers,
     charge: (request, octets) => chargeBody(request, octets, deps),
   });
+  holdUnsentAnswers(app, deps.unsent ?? createHeldOctets(LIMITS.unsentOctets));
   app.setErrorHandler(async (error, request, reply) => {
     await uncountRefusedWrite(request, deps, error).catch((fault: unknown) => onError(fault, request.id));
     if (isForbidden(error) && request.actor !== null) deps.onRefused?.(request, request.actor);

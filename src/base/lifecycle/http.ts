@@ -6,19 +6,26 @@ import { backgroundTimers, type Timers } from './timers.ts';
 interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  readonly answer: () => void;
 }
 
-/** What the requests of one HTTP/1.1 connection have come to: whether the server is at work for it, or waits for it. */
+/**
+ * The requests of one HTTP/1.1 connection: they are answered one after the other, and whether the server is at work for them, or waits for
+ * the client.
+ */
 export class HttpWork {
   readonly #clock: () => number;
-  /** One, or few: a pipeline, each until its answer is sent. Not a Set: V8 keeps what was in the tables that a Set has replaced until a whole collection. */
+  /**
+   * A pipeline. The first one is being answered, or its answer is being taken. Not a Set: V8 keeps what was in the tables that a Set has
+   * replaced until a whole collection.
+   */
   readonly #open: Exchange[] = [];
   readonly #pipeline: number;
   #finishedAt: number;
 
   /**
    * @param clock milliseconds
-   * @param pipeline requests that are answered at a time
+   * @param pipeline requests that wait for their answers at a time
    */
   constructor(clock: () => number, pipeline: number) {
     this.#pipeline = pipeline;
@@ -27,23 +34,34 @@ export class HttpWork {
   }
 
   /**
-   * A request has begun: its head is complete. Node calls for all that one read brought, a thousand, at once, and twenty connections of one
-   * client would hold up everybody for seconds: the one above the bound ends the connection.
-   * @returns false when it must not be answered: it ended the connection, or was read behind that one
+   * A request has begun: its head is complete. It is answered once the system has taken all of the answer before it, so a connection that
+   * reads nothing holds one answer, however much it asks for. Requests that change something need that order anyway (RFC 9112 §9.3.2).
+   * Node calls for all that one read brought, a thousand, at once: the one above the bound ends the connection.
+   * @param answer begins to answer. It is not called when the connection ends before
    */
-  begin(request: IncomingMessage, response: ServerResponse): boolean {
-    if (request.socket.destroyed) return false;
+  begin(request: IncomingMessage, response: ServerResponse, answer: () => void): void {
+    if (request.socket.destroyed) return;
     if (this.#open.length >= this.#pipeline) {
       request.socket.destroy();
-      return false;
+      return;
     }
-    const exchange = { request, response };
-    this.#open.push(exchange);
+    this.#open.push({ request, response, answer });
+    if (this.#open.length === 1) this.#next();
+  }
+
+  #next(): void {
+    const [exchange] = this.#open;
+    if (exchange === undefined) return;
+    const { request, response, answer } = exchange;
+    // It may have ended with the answer before.
+    if (!request.socket.writable) return;
+    answer();
+    // After what `answer` listens for: it ends before the next one begins.
     response.once('close', () => {
-      this.#open.splice(this.#open.indexOf(exchange), 1);
+      this.#open.shift();
       if (request.complete) this.#finishedAt = this.#clock();
+      this.#next();
     });
-    return true;
   }
 
   /**
@@ -51,9 +69,10 @@ export class HttpWork {
    * not end is no work, and neither is an answer that the client does not read.
    */
   since(): number | null {
-    for (const { request, response } of this.#open)
-      if (request.complete && !response.writableEnded) return null;
-    return this.#finishedAt;
+    const [first] = this.#open;
+    if (first === undefined) return this.#finishedAt;
+    const { request, response } = first;
+    return request.complete && !response.writableEnded ? null : this.#finishedAt;
   }
 }
 

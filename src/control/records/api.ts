@@ -187,9 +187,9 @@ export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
       linkNext(deps, request, reply, paged.limit, next);
       if (ordered?.q !== undefined) reply.header('x-matched-by', matched ?? 'nothing');
       if (isHead) return sendHead(reply);
-      // Of a small page the system takes all that is left: it holds nothing of ours while its client does not read.
-      const reader = isSmall ? WITHOUT_PLACE : enter(pages, request, reply);
-      return send(batches, LIMITS.pageMs, reader, async () => true);
+      // A small page is an answer like any other, and counts among those that are unsent.
+      if (isSmall) return reply.send([...batches].flat());
+      return send(batches, LIMITS.pageMs, enter(pages, request, reply), async () => true);
     }
     // A HEAD has no body: do not read the listing.
     if (isHead) return sendHead(reply);

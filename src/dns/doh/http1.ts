@@ -45,10 +45,12 @@ export class Http1Server {
     const body = { octets: LIMITS.dohBody, ms: requestMs };
     this.#server.on('request', (request, response) => {
       const open = this.#open.get(request.socket);
-      if (!open?.work.begin(request, response)) return;
-      const { address } = open;
+      if (open === undefined) return;
+      const { work, address } = open;
       const closing = (): boolean => this.#closing;
-      onExchange(http1Exchange(request, response, { body, discarded: 0, address, closing }));
+      work.begin(request, response, () =>
+        onExchange(http1Exchange(request, response, { body, discarded: 0, address, closing })),
+      );
     });
     this.#server.on('clientError', (fault: NodeJS.ErrnoException, socket: Duplex) => {
       if (socket.writable) socket.end(http1ErrorText(fault));

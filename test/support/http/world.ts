@@ -111,6 +111,7 @@ interface WorldOptions {
   readonly serveOther?: ApiDeps['serveOther'];
   /** Called before each store access; its error reaches the use case. */
   readonly wrap?: (store: Store) => Store;
+  readonly unsent?: ApiDeps['unsent'];
   /** Of what waits for a time that no clock tells. */
   readonly timers?: Timers;
 }
@@ -183,6 +184,7 @@ export async function openWorld(shared: Store, options: WorldOptions = {}): Prom
     publicUrl: () => PUBLIC_URL,
     service: options.service ?? TEST_SERVICE,
     trustedProxies: options.trustedProxies ?? [],
+    ...(options.unsent && { unsent: options.unsent }),
     ...(options.serveOther && { serveOther: options.serveOther }),
     billing: options.billing ?? false,
     nodes: options.nodes ?? { list: () => [], onMoved: () => () => {} },
