@@ -1,4 +1,5 @@
 import { createServer, type TLSSocket } from 'node:tls';
+import { createHeldOctets } from '../../base/lifecycle/held-octets.ts';
 import { LIMITS } from '../../base/limits.ts';
 import {
   admitConnections,
@@ -91,6 +92,7 @@ export async function listenDoh(options: DohOptions): Promise<TlsListener> {
     onFault,
     turns,
     misses,
+    held: createHeldOctets(LIMITS.dohUnsentOctets),
     common: commonHeaders(COMMON_HEADERS),
   });
   const server = createServer({ ...tlsOptions(options), ALPNProtocols: ['h2', 'http/1.1'] });

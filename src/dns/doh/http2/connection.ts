@@ -1,7 +1,9 @@
 import type { Socket } from 'node:net';
+import type { HeldOctets } from '../../../base/lifecycle/held-octets.ts';
 import { every, type Repeating } from '../../../base/lifecycle/loop.ts';
 import type { Holder } from '../../../base/lifecycle/places.ts';
 import { backgroundTimers } from '../../../base/lifecycle/timers.ts';
+import { addressKey, siteKey } from '../../../base/network/address.ts';
 import type { Clock } from '../../../base/time.ts';
 import { MISSES_A_TURN } from '../../shared/handler.ts';
 import type { StreamTurns, Turn } from '../../shared/turns.ts';
@@ -18,6 +20,8 @@ export interface Http2Options extends Http2StreamOptions {
   readonly turns: Pick<StreamTurns, 'add'>;
   /** Queries that this listener has answered past the packet cache, in all. */
   readonly misses: () => number;
+  /** Counts replies that peers do not take, of all connections: above its bound a connection ends. */
+  readonly held: HeldOctets;
 }
 
 /**
@@ -30,6 +34,8 @@ export class Http2Connection {
   readonly #reader = new FrameReader();
   readonly #writer: FrameWriter;
   readonly #session: Session;
+  /** Tells how many octets of replies wait for the peer. */
+  readonly #tellHeld: (octets: number) => void;
   /** Times of the last request or reply, and of the last frame begun or completed. */
   #activeAt: number;
   #frameAt: number;
@@ -55,6 +61,8 @@ export class Http2Connection {
     this.#activeAt = this.#frameAt = options.clock();
     this.#writer = new FrameWriter(sink);
     this.#session = new Session(this.#writer, options, () => this.#replied(), this.#activeAt);
+    const { address } = options;
+    this.#tellHeld = options.held.holder(siteKey(address) ?? addressKey(address), () => this.abort());
     this.#flush();
   }
 
@@ -99,6 +107,7 @@ export class Http2Connection {
     this.#over = true;
     this.#farewell?.();
     this.#session.streams.abandon();
+    this.#tellHeld(0);
   }
 
   /** Serves the open streams, sends GOAWAY in two steps, then closes. */
@@ -211,11 +220,13 @@ export class Http2Connection {
   }
 
   #flush(): void {
-    while (this.#stalledAt === null) {
-      const more = this.#session.streams.sender.pump();
+    const { sender } = this.#session.streams;
+    for (let more = true; more && this.#stalledAt === null; ) {
+      more = sender.pump();
       if (!this.#writer.flush()) this.#stalledAt = this.#options.clock();
-      if (!more) return;
     }
+    // What the socket takes without a stall leaves it without a word.
+    this.#tellHeld(sender.held + (this.#stalledAt === null ? 0 : this.#sink.unsent()));
   }
 
   /** The second GOAWAY. The connection ends with its last stream. */
@@ -311,6 +322,7 @@ function sinkOf(socket: Socket): Sink {
       socket.uncork();
       return !socket.writableNeedDrain;
     },
+    unsent: () => socket.writableLength,
     pause: () => void socket.pause(),
     resume: () => void socket.resume(),
     end: () => {

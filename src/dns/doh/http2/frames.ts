@@ -203,6 +203,8 @@ export function u31At(octets: Uint8Array, at: number): number {
 export interface Sink {
   /** Takes octets that are never rewritten. @returns false: full, until `Http2Connection.drained` is called */
   write(parts: readonly Buffer[]): boolean;
+  /** Octets written that the system has not taken. */
+  unsent(): number;
   /** Pauses and resumes reading. */
   pause(): void;
   resume(): void;

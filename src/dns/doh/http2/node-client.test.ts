@@ -5,6 +5,7 @@ import { createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { gather } from '../../../../test/support/dns/doh/doh-clients.ts';
+import { createHeldOctets } from '../../../base/lifecycle/held-octets.ts';
 import { StreamTurns } from '../../shared/turns.ts';
 import { listening } from '../../stream/stream-server.ts';
 import { Http2Server } from './connection.ts';
@@ -30,6 +31,7 @@ async function withServer(scenario: (scene: Scene) => Promise<void>): Promise<vo
     common: commonHeaders(COMMON),
     turns: new StreamTurns(),
     misses: () => 0,
+    held: createHeldOctets(Number.POSITIVE_INFINITY),
     onFault: (fault) => {
       throw fault;
     },

@@ -12,7 +12,10 @@ function recorded(): { writer: FrameWriter; parts: Buffer[] } {
     parts.push(...octets);
     return true;
   };
-  return { writer: new FrameWriter({ write, pause: none, resume: none, end: none, destroy: none }), parts };
+  return {
+    writer: new FrameWriter({ write, unsent: () => 0, pause: none, resume: none, end: none, destroy: none }),
+    parts,
+  };
 }
 
 type Write = readonly [

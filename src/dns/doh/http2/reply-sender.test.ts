@@ -17,7 +17,14 @@ const OWNER = { address: '192.0.2.1', reply: () => {} };
 
 /** A sender whose socket takes everything, and streams that may send `window` octets. */
 function open() {
-  const writer = new FrameWriter({ write: () => true, pause() {}, resume() {}, end() {}, destroy() {} });
+  const writer = new FrameWriter({
+    write: () => true,
+    unsent: () => 0,
+    pause() {},
+    resume() {},
+    end() {},
+    destroy() {},
+  });
   const sender = new ReplySender(writer, commonHeaders({}), () => {});
   let id = 1;
   const stream = (window: number): Http2Stream => {

@@ -321,6 +321,11 @@ export class ReplySender {
     return true;
   }
 
+  /** Octets of replies that wait. */
+  get held(): number {
+    return this.#held;
+  }
+
   limitTable(octets: number): void {
     this.#encoder.limitTable(octets);
   }

@@ -1,5 +1,6 @@
 /** The other side of a connection, in memory: makes frames by hand, right ones and wrong ones, and reads what comes back. */
 
+import { createHeldOctets, type HeldOctets } from '../../../../../src/base/lifecycle/held-octets.ts';
 import { Http2Connection, type Http2Options } from '../../../../../src/dns/doh/http2/connection.ts';
 import { ERROR, FRAME, PREFACE } from '../../../../../src/dns/doh/http2/frames.ts';
 import { HpackDecoder } from '../../../../../src/dns/doh/http2/hpack-decoder.ts';
@@ -122,6 +123,10 @@ export interface PeerOptions {
   readonly turns?: Http2Options['turns'];
   /** Default: every answer is from the packet cache. */
   readonly misses?: () => number;
+  /** Default: nothing is counted together with other connections. */
+  readonly held?: HeldOctets;
+  /** The client's. */
+  readonly address?: string;
   /** Without the preface and SETTINGS. */
   readonly silent?: boolean;
 }
@@ -166,15 +171,25 @@ export class Peer {
   /** Octets that arrived, and those not taken while `full`. */
   received = 0;
   full = false;
+  /** Octets that were written while `full`. */
+  unsent = 0;
   paused = false;
   ended = false;
   destroyed = false;
   readonly #decoder = new HpackDecoder();
 
-  constructor({ limits, onRequest, turns = turnsOfOne(), misses = () => 0, silent }: PeerOptions = {}) {
+  constructor({
+    limits,
+    onRequest,
+    turns = turnsOfOne(),
+    misses = () => 0,
+    held = createHeldOctets(Number.POSITIVE_INFINITY),
+    address = '192.0.2.1',
+    silent,
+  }: PeerOptions = {}) {
     const options: Http2Options = {
       limits: { streams: 100, body: 65_535, requestMs: 10_000, idleMs: 30_000, ...limits },
-      address: '192.0.2.1',
+      address,
       common: commonHeaders(COMMON),
       clock: () => this.now,
       onFault: (fault) => {
@@ -183,11 +198,14 @@ export class Peer {
       onRequest: onRequest ?? ((stream) => this.#serve(stream)),
       turns,
       misses,
+      held,
     };
     const sink = {
+      unsent: () => this.unsent,
       write: (parts: readonly Buffer[]) => {
         const octets = Buffer.concat(parts);
         this.received += octets.length;
+        if (this.full) this.unsent += octets.length;
         this.frames.push(...framesOf(octets));
         return !this.full;
       },
