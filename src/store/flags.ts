@@ -15,10 +15,11 @@ export function findReadNamespace(db: Db, name: string): Promise<ReadNamespace |
   return NAMESPACE.first(db, { name });
 }
 
-/** A query token that still counts, and its namespace. */
+/** A query token that still counts, and its namespace by id and name. */
 export interface LiveToken {
   readonly digest: string;
   readonly expires_at: number;
+  readonly namespace_id: string;
   readonly namespace: string;
 }
 
@@ -30,7 +31,7 @@ interface Digests {
 }
 
 const TOKENS = statement<Digests, LiveToken>(
-  `select t.digest, t.expires_at, n.name as namespace from query_tokens as t join namespaces as n on n.id = t.namespace_id
+  `select t.digest, t.expires_at, t.namespace_id, n.name as namespace from query_tokens as t join namespaces as n on n.id = t.namespace_id
   where t.digest >= :from and t.digest < :to and t.revoked_at is null and t.expires_at > :now and n.closing = 0 limit 8`,
 );
 

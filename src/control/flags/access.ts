@@ -33,8 +33,27 @@ export function namespaceOfPath(path: string | undefined): string | null {
   return isLabel(name) ? name : null;
 }
 
+/** Which flags a request may read, and by what. */
+export interface FlagAccess {
+  readonly credential: Credential | null;
+  /** The name that the URL has; undefined: the credential names the namespace. */
+  readonly path: string | undefined;
+  readonly namespace: FlagNamespace;
+}
+
 /**
- * The namespace whose flags a request may read.
+ * Authorizes a request that has waited: while its body came, or its answer stays open, the credential may have ended, or the namespace, whose name
+ * others may have now.
+ * @throws FlagRefusal 401 or 403
+ */
+export async function authorizeAgain(source: FlagSource, access: FlagAccess): Promise<FlagAccess> {
+  const renewed = await authorize(source, access.credential, access.path);
+  if (renewed.namespace.id !== access.namespace.id) throw unknown();
+  return renewed;
+}
+
+/**
+ * Finds the namespace whose flags a request may read.
  * @param path the name that the URL has; undefined: the credential names the namespace
  * @throws FlagRefusal 401 or 403
  */
@@ -42,19 +61,21 @@ export async function authorize(
   source: FlagSource,
   credential: Credential | null,
   path: string | undefined,
-): Promise<FlagNamespace> {
+): Promise<FlagAccess> {
   const named = path === undefined ? null : namespaceOfPath(path);
   if (path !== undefined && named === null) throw unknown();
   const grant = credential && (await source.token(credential));
-  const name = named ?? (grant?.kind === 'token' ? grant.namespace : grant && onlyNamespace(grant.actor));
+  const name =
+    named ?? (grant?.kind === 'token' ? grant.namespace.name : grant && onlyNamespace(grant.actor));
   if (name === null) throw unknown();
   const namespace = await source.namespace(name);
-  if (namespace?.isOpen === true && !namespace.isSuspended && named !== null) return namespace;
-  if (grant === null || (grant.kind === 'token' && grant.namespace !== namespace?.name)) throw unknown();
+  if (namespace?.isOpen === true && !namespace.isSuspended && named !== null)
+    return { credential, path, namespace };
+  if (grant === null || (grant.kind === 'token' && grant.namespace.id !== namespace?.id)) throw unknown();
   if (grant.kind === 'key') requireRead(grant.actor, namespace);
   if (namespace === null) throw unknown();
   if (namespace.isSuspended) throw new FlagRefusal(403, 'the namespace is suspended');
-  return namespace;
+  return { credential, path, namespace };
 }
 
 /** The one namespace that an API key reaches; null: it names none or several. */

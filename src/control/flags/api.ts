@@ -7,7 +7,7 @@ import { isNotModified } from '../../http/request.ts';
 import { foldCase } from '../../protocol/names/labels.ts';
 import type { ApiDeps } from '../api-deps.ts';
 import type { HasChangeReader } from '../changes/api.ts';
-import { authorize, credentialOf, openTickets } from './access.ts';
+import { authorize, authorizeAgain, credentialOf, type FlagAccess, openTickets } from './access.ts';
 import { bulkAnswer, evaluation, FlagRefusal, readContext } from './answers.ts';
 import { openReadCounts } from './read-counts.ts';
 import type { Documents, FlagNamespace, FlagSource } from './source.ts';
@@ -31,8 +31,8 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The namespace whose flags the request may read; null: not known yet. */
-    flagNamespace: FlagNamespace | null;
+    /** Which flags the request may read; null: not known yet. */
+    flagAccess: FlagAccess | null;
   }
 }
 
@@ -49,7 +49,7 @@ export function flagRoutes(app: FastifyInstance, deps: FlagRouteDeps): void {
     return opened;
   };
 
-  app.decorateRequest('flagNamespace', null);
+  app.decorateRequest('flagAccess', null);
   app.addHook('preClose', async () => opened?.streams.endAll());
   app.addHook('onClose', async () => {
     await opened?.streams.close();
@@ -64,39 +64,44 @@ export function flagRoutes(app: FastifyInstance, deps: FlagRouteDeps): void {
     const guarded = async (request: FastifyRequest): Promise<void> => {
       const { limiter } = deps.flags;
       await takeFrom(limiter, 'flags', request.addressKey());
-      request.flagNamespace = await authorize(open().source, credentialOf(request), pathOf(request));
-      await takeFrom(limiter, 'flagsOfNamespace', request.flagNamespace.name);
+      const access = await authorize(open().source, credentialOf(request), pathOf(request));
+      await takeFrom(limiter, 'flagsOfNamespace', access.namespace.name);
+      request.flagAccess = access;
       refuseCoding(request);
     };
 
     const one: Handler = async (request, reply) => {
       const { key = '' } = request.params as { key?: string };
-      const { namespace, documents } = await documentsOf(open().source, request);
+      const { access, documents } = await documentsOf(open().source, request);
       const context = readContext(request.body);
       const { status, json } = evaluation(key, await documents.get(foldCase(key)), context);
-      if (status === 200) open().counts.add(namespace);
+      if (status === 200) open().counts.add(access.namespace);
       return reply.code(status).type(JSON_TYPE).send(json);
     };
 
     const all: Handler = async (request, reply) => {
-      const { namespace, documents } = await documentsOf(open().source, request);
+      const { source, waits, counts, streams } = open();
+      let { access, documents } = await documentsOf(source, request);
       const context = readContext(request.body);
       const { flagConfigEtag: tag } = request.query as { flagConfigEtag?: unknown };
-      if (typeof tag === 'string' && tag !== '') await open().waits.until(namespace.name, documents, tag);
-      const answer = bulkAnswer(documents.all(), context, eventsAt(request, namespace));
+      if (typeof tag === 'string' && tag !== '') {
+        await waits.until(access.namespace.id, documents, tag);
+        ({ access, documents } = await documentsOf(source, request));
+      }
+      const answer = bulkAnswer(documents.all(), context, eventsAt(access));
       reply.header('etag', answer.tag);
-      open().counts.add(namespace);
-      open().streams.answered(namespace.name);
+      counts.add(access.namespace);
+      streams.answered(access.namespace);
       if (isNotModified(request, answer.tag)) return reply.code(304).send();
       return reply.type(JSON_TYPE).send(answer.json);
     };
 
     /** Where the stream of the namespace is, for the credential of the request. */
-    function eventsAt(request: FastifyRequest, namespace: FlagNamespace): string {
-      const path = pathOf(request) === undefined ? '' : `/flags/${namespace.name}`;
-      const credential = path !== '' && namespace.isOpen ? null : credentialOf(request);
-      const ticket = credential === null ? '' : `?t=${open().tickets.text(credential)}`;
-      return `${path}/ofrep/v1/events${ticket}`;
+    function eventsAt({ credential, path, namespace }: FlagAccess): string {
+      const base = path === undefined ? '' : `/flags/${namespace.name}`;
+      const needsTicket = credential !== null && (path === undefined || !namespace.isOpen);
+      const ticket = needsTicket ? `?t=${open().tickets.text(credential)}` : '';
+      return `${base}/ofrep/v1/events${ticket}`;
     }
 
     const events: Handler = async (request, reply) => {
@@ -107,16 +112,19 @@ export function flagRoutes(app: FastifyInstance, deps: FlagRouteDeps): void {
         ticket === undefined
           ? credentialOf(request)
           : await open().tickets.credential(ticket.toString(), source);
-      const path = pathOf(request);
-      const namespace = await authorize(source, credential, path);
+      const access = await authorize(source, credential, pathOf(request));
       // A proxy such as nginx would collect events before it passes them on.
       reply.type('text/event-stream; charset=utf-8').header('x-accel-buffering', 'no');
       if (request.method === 'HEAD') return reply.send();
-      const renew = (): Promise<FlagNamespace | null> =>
-        authorize(source, credential, path).catch((error: unknown) => {
+      const { namespace } = access;
+      const renew = async (): Promise<FlagNamespace | null> => {
+        try {
+          return (await authorizeAgain(source, access)).namespace;
+        } catch (error) {
           if (error instanceof FlagRefusal) return null;
           throw error;
-        });
+        }
+      };
       return streams.open({ request, reply, namespace, renew });
     };
 
@@ -153,14 +161,16 @@ function pathOf(request: FastifyRequest): string | undefined {
   return (request.params as { namespace?: string }).namespace;
 }
 
+/** Called before each answer: until then the request has waited, for its body or for a state of the flags. @throws FlagRefusal 401 or 403 */
 async function documentsOf(
   source: FlagSource,
-  { flagNamespace: namespace }: FastifyRequest,
-): Promise<{ readonly namespace: FlagNamespace; readonly documents: Documents }> {
-  const documents = namespace && (await source.documents(namespace.name));
+  { flagAccess }: FastifyRequest,
+): Promise<{ readonly access: FlagAccess; readonly documents: Documents }> {
+  const access = flagAccess && (await authorizeAgain(source, flagAccess));
+  const documents = access && (await source.documents(access.namespace));
   // It has been deleted since.
-  if (namespace === null || documents === null) throw new FlagRefusal(401, '');
-  return { namespace, documents };
+  if (access === null || documents === null) throw new FlagRefusal(401, '');
+  return { access, documents };
 }
 
 async function takeFrom(limiter: Limiter, budget: Budget, key: string): Promise<void> {
@@ -175,14 +185,14 @@ function openTagWaits(source: FlagSource, { store: { changes }, timers }: Pick<A
   let waiting = 0;
   return {
     /** Resolves when the documents have or had the tag, and in two seconds. */
-    async until(name: string, first: Documents, tag: string): Promise<void> {
+    async until(id: string, first: Documents, tag: string): Promise<void> {
       if (first.hasHad(tag) || waiting >= LIMITS.flagWaits) return;
       waiting++;
       const { promise, resolve } = Promise.withResolvers<void>();
       const look = (): void => {
         if (first.hasHad(tag)) resolve();
       };
-      const unlisten = source.onChange(({ namespace }) => namespace.name === name && look());
+      const unlisten = source.onChange(({ namespace }) => namespace.id === id && look());
       const cancel = timers.after(LIMITS.flagWaitMs, resolve);
       // The notice of a commit may be lost: the log is looked at, which tells of what there is.
       void changes.bounds().catch(() => {});

@@ -9,7 +9,7 @@ export interface Credential {
 
 /** What a credential that counts may read. */
 export type Grant =
-  | { readonly kind: 'token'; readonly namespace: string }
+  | { readonly kind: 'token'; readonly namespace: Pick<FlagNamespace, 'id' | 'name'> }
   | { readonly kind: 'key'; readonly actor: Actor };
 
 export interface FlagNamespace {
@@ -52,7 +52,10 @@ export interface Held {
   release(): void;
 }
 
-/** What evaluations read. Rejects where the answer is not known and the database is away. */
+/**
+ * What evaluations read. Rejects where the answer is not known and the database is away. A name may pass to another customer at any time: what is
+ * read belongs to the namespace with the id that was authorized, or is nothing.
+ */
 export interface FlagSource {
   /** Null: unknown, or ended. */
   token(credential: Credential): Promise<Grant | null>;
@@ -60,10 +63,10 @@ export interface FlagSource {
   beginning(start: string): Promise<readonly Credential[]>;
   /** Null: there is none of this name. */
   namespace(name: string): Promise<FlagNamespace | null>;
-  /** Null: there is none of this name. */
-  documents(name: string): Promise<Documents | null>;
-  /** Changes of the namespace are told until it is released. Null: there is none of this name. */
-  hold(name: string): Promise<Held | null>;
+  /** Null: it is gone, also when another one has its name now. */
+  documents(namespace: FlagNamespace): Promise<Documents | null>;
+  /** Changes of the namespace are told until it is released. Null: as with `documents`. */
+  hold(namespace: FlagNamespace): Promise<Held | null>;
   onChange(listener: (change: FlagChange) => void): () => void;
   close(): void;
 }

@@ -256,20 +256,24 @@ export function openFlagSource(deps: FlagSourceDeps): FlagSource {
 
   /** Looks a token up again as long as tokens of its namespace are revoked meanwhile. */
   async function learnToken(digest: string): Promise<Grant | null> {
-    const [found] = await liveTokensFrom(read, digest, clock());
-    const entry = found === undefined ? null : await entryOf(found.namespace);
-    if (entry === null) return null;
     for (;;) {
+      const [found] = await liveTokensFrom(read, digest, clock());
+      const entry = found === undefined ? null : await entryOf(found.namespace);
+      if (found === undefined || entry === null) return null;
+      // The name has passed to another namespace, and the log was not read so far.
+      if (entry.row.id !== found.namespace_id) {
+        drop(entry);
+        continue;
+      }
       const { revocations } = entry;
       const [token] = await liveTokensFrom(read, digest, clock());
       if (token === undefined) return null;
       if (entry.revocations !== revocations) continue;
-      const { name } = entry.row;
-      if (entries.get(name) === entry) {
+      if (entries.get(entry.row.name) === entry) {
         entry.tokens.set(digest, token.expires_at);
         tokens.set(digest, entry);
       }
-      return { kind: 'token', namespace: name };
+      return { kind: 'token', namespace: entry.row };
     }
   }
 
@@ -279,7 +283,13 @@ export function openFlagSource(deps: FlagSourceDeps): FlagSource {
     const expiresAt = entry?.tokens.get(digest);
     if (entry === undefined || expiresAt === undefined) return learnToken(digest);
     await requireRecent();
-    return expiresAt > clock() ? { kind: 'token', namespace: entry.row.name } : null;
+    return expiresAt > clock() ? { kind: 'token', namespace: entry.row } : null;
+  }
+
+  /** Null: of this id there is none, whoever has its name. */
+  async function entryOfNamespace({ id, name }: FlagNamespace): Promise<Entry | null> {
+    const entry = await entryOf(name);
+    return entry?.row.id === id ? entry : null;
   }
 
   function documentsOf({ row, flags }: Entry): Documents {
@@ -318,12 +328,12 @@ export function openFlagSource(deps: FlagSourceDeps): FlagSource {
       const row = entries.has(name) ? (await entryOf(name))?.row : await findReadNamespace(read, name);
       return row ? namespaceOf(row) : null;
     },
-    async documents(name) {
-      const entry = await entryOf(name);
+    async documents(namespace) {
+      const entry = await entryOfNamespace(namespace);
       return entry && documentsOf(entry);
     },
-    async hold(name) {
-      const entry = await entryOf(name);
+    async hold(namespace) {
+      const entry = await entryOfNamespace(namespace);
       if (entry === null) return null;
       entry.holds++;
       return {

@@ -24,6 +24,7 @@ import { LIMITS } from '../../base/limits.ts';
 import { aesGcmEncryption } from '../../base/seal.ts';
 import { sweepExpired } from '../records/expiry.ts';
 import { openPositions } from '../unit.ts';
+import type { FlagSource } from './source.ts';
 import { openFlagStreams } from './streams.ts';
 
 const DAY = 86_400_000;
@@ -290,16 +291,39 @@ it('a stream gives no place while an event from before it is still to come', asy
   await stream.close();
 });
 
+it('a stream hears nothing of another namespace that has taken the name', async () => {
+  const stream = await openStream({});
+  await stream.timers.advance(HEARTBEATS_MS);
+  stream.change('next');
+  await stream.timers.advance(HEARTBEATS_MS);
+  stream.change('n');
+  while (!stream.text().includes('refetchEvaluation')) await nextTurn();
+  const told = stream.text().matchAll(/"etag":"(\w+)"/g);
+  assert.deepEqual(
+    [...told].map(([, etag]) => etag),
+    ['n'],
+  );
+  await stream.leave();
+  await stream.close();
+});
+
 /** Time for some heartbeats of a stream. */
 const HEARTBEATS_MS = 60_000;
 
-/** A stream of one namespace that never changes, over HTTP. */
+/** A stream of one namespace, over HTTP. `change` tells a change of the namespace with an id, whose name is the same. */
 async function openStream({ isSettled = () => true, onCheck = () => {} }) {
   const timers = createManualTimers();
   const namespace = { id: 'n', name: 'shop', customerId: 'c', isOpen: false, isSuspended: false };
+  let tell: Parameters<FlagSource['onChange']>[0] = () => {};
   const held = { changedAt: () => 0, isSettled, tag: () => '', release() {} };
   const streams = openFlagStreams({
-    source: { hold: async () => held, onChange: () => () => {} },
+    source: {
+      hold: async () => held,
+      onChange(listener) {
+        tell = listener;
+        return () => {};
+      },
+    },
     store: { onWork: () => () => {} },
     changeReader: { epoch: () => 'e', place: () => 1 },
     positions: openPositions(aesGcmEncryption(Buffer.alloc(32), (octets) => Buffer.alloc(octets), 0)),
@@ -329,6 +353,7 @@ async function openStream({ isSettled = () => true, onCheck = () => {} }) {
   return {
     timers,
     text: () => parts.join(''),
+    change: (id: string): void => tell({ namespace: { ...namespace, id }, seq: 2, at: 0, tag: () => id }),
     async leave() {
       client.abort();
       await Promise.all([gone, reading]);

@@ -50,6 +50,7 @@ export function openFlagStreams(options: FlagStreamsOptions) {
   const all = LIMITS.flagStreams;
   const ofNamespaces = createPlaces({ all, each: LIMITS.flagStreamsOfNamespace });
   const ofAddresses = createPlaces({ all, each: LIMITS.flagStreamsPerAddress });
+  // By id: of a name that another customer has taken, streams of the former owner hear nothing.
   const hubs = new Map<string, Hub>();
   /** When all flags of a namespace were last answered, and until when a stream that begins is told of a change since. */
   const answers = new Map<string, { at: number; oweUntil: number }>();
@@ -77,10 +78,10 @@ export function openFlagStreams(options: FlagStreamsOptions) {
 
   const unlisten = source.onChange((change) => {
     const { namespace } = change;
-    const answered = answers.get(namespace.name);
+    const answered = answers.get(namespace.id);
     if (answered !== undefined && clock() - answered.at < CONNECT_MS)
       answered.oweUntil = clock() + CONNECT_MS;
-    const hub = hubs.get(namespace.name);
+    const hub = hubs.get(namespace.id);
     if (hub === undefined) return;
     hub.cancel?.();
     const wait = hub.sentAt + LIMITS.flagEventMs - timers.elapsed();
@@ -91,7 +92,7 @@ export function openFlagStreams(options: FlagStreamsOptions) {
   /** Whether the client may not know of the last change. */
   function mustTell({ request, namespace }: StreamRequest, held: Held): boolean {
     const { 'last-event-id': id } = request.headers;
-    if (id === undefined || id === '') return (answers.get(namespace.name)?.oweUntil ?? 0) > clock();
+    if (id === undefined || id === '') return (answers.get(namespace.id)?.oweUntil ?? 0) > clock();
     const known = positions.read(namespace.customerId, String(id));
     return (
       known === null || known.epoch !== epochTag(changeReader.epoch() ?? '') || known.seq < held.changedAt()
@@ -100,10 +101,10 @@ export function openFlagStreams(options: FlagStreamsOptions) {
 
   function senderOf(asked: StreamRequest, held: Held, output: EventOutput): Sender {
     const { namespace } = asked;
-    const { name } = namespace;
+    const { id } = namespace;
     const client = { output, isOwed: false };
     const checkpoint = (): void => {
-      const hub = hubs.get(name);
+      const hub = hubs.get(id);
       const place = changeReader.place();
       // A place after an event that is still to come would hide it from a client that opens the stream again.
       if (place === null || hub?.cancel != null || !held.isSettled()) return;
@@ -111,13 +112,13 @@ export function openFlagStreams(options: FlagStreamsOptions) {
     };
     return {
       begin() {
-        const hub = hubs.get(name) ?? {
+        const hub = hubs.get(id) ?? {
           clients: new Set(),
           sentAt: Number.NEGATIVE_INFINITY,
           latest: '',
           cancel: null,
         };
-        hubs.set(name, hub);
+        hubs.set(id, hub);
         hub.clients.add(client);
         const place = changeReader.place();
         if (mustTell(asked, held) && place !== null) {
@@ -127,19 +128,19 @@ export function openFlagStreams(options: FlagStreamsOptions) {
           hub.clients.delete(client);
           if (hub.clients.size > 0) return;
           hub.cancel?.();
-          if (hubs.get(name) === hub) hubs.delete(name);
+          if (hubs.get(id) === hub) hubs.delete(id);
         };
       },
       tick(isHeartbeat) {
-        if (client.isOwed) output.write(hubs.get(name)?.latest ?? '');
+        if (client.isOwed) output.write(hubs.get(id)?.latest ?? '');
         else if (isHeartbeat) checkpoint();
         client.isOwed = false;
       },
     };
   }
 
-  function enter(address: string, name: string): { leave(): void } {
-    const [one, other] = [ofNamespaces.enter(name), ofAddresses.enter(address)];
+  function enter(address: string, id: string): { leave(): void } {
+    const [one, other] = [ofNamespaces.enter(id), ofAddresses.enter(address)];
     if (one !== null && other !== null) {
       return {
         leave() {
@@ -155,18 +156,18 @@ export function openFlagStreams(options: FlagStreamsOptions) {
 
   return {
     /** All flags of the namespace were answered. */
-    answered(name: string): void {
-      const known = answers.get(name);
-      answers.delete(name);
-      answers.set(name, { at: clock(), oweUntil: known?.oweUntil ?? 0 });
+    answered({ id }: FlagNamespace): void {
+      const known = answers.get(id);
+      answers.delete(id);
+      answers.set(id, { at: clock(), oweUntil: known?.oweUntil ?? 0 });
       const [oldest] = answers.keys();
       if (answers.size > LIMITS.flagNamespaces && oldest !== undefined) answers.delete(oldest);
     },
     /** Answers with the events of a namespace. @throws FlagRefusal 429, 401 */
     async open(asked: StreamRequest): Promise<FastifyReply> {
       const { request, reply, namespace, renew } = asked;
-      const place = enter(request.addressKey(), namespace.name);
-      const held = await source.hold(namespace.name).catch((error: unknown) => {
+      const place = enter(request.addressKey(), namespace.id);
+      const held = await source.hold(namespace).catch((error: unknown) => {
         place.leave();
         throw error;
       });
