@@ -39,6 +39,17 @@ export function requireReach(actor: Actor, name: string): void {
   if (!reaches(actor, name)) throw forbidden('API key does not reach this namespace');
 }
 
+/**
+ * Whether what was begun for one actor may go on for another, of the same credential: a session may have switched to another customer.
+ * The role is left out: few answers need it, and those ask.
+ */
+export function mayDoNoLess(now: Actor, begun: Actor): boolean {
+  if (now.customerId !== begun.customerId) return false;
+  if (![...begun.operations].every((operation) => now.operations.has(operation))) return false;
+  if (now.namespaces === null) return true;
+  return begun.namespaces !== null && [...begun.namespaces].every((name) => reaches(now, name));
+}
+
 /** @throws AppError 403 for an API key */
 export function requireSession(actor: Actor): asserts actor is SignedIn {
   if (actor.userId === null || actor.sessionId === null)

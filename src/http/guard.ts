@@ -4,7 +4,14 @@ import { AppError, unauthenticated } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { addressKey, siteKey } from '../base/network/address.ts';
 import type { Clock } from '../base/time.ts';
-import { type Actor, type ApiOperation, requireOperation, requireSession, type SignedIn } from './actor.ts';
+import {
+  type Actor,
+  type ApiOperation,
+  mayDoNoLess,
+  requireOperation,
+  requireSession,
+  type SignedIn,
+} from './actor.ts';
 import type { ClientAddress } from './connections.ts';
 import { announcedLength, bodyLimit } from './json-body.ts';
 import type { Budget, Limiter } from './limiter.ts';
@@ -47,7 +54,7 @@ declare module 'fastify' {
     addressKey(): string;
     /** The key of budgets of the /48 around it; null over IPv4. */
     siteKey(): string | null;
-    /** Checks the credential again; null: it has ended. For answers that stay open. */
+    /** Checks the credential again; null: it has ended, acts for another customer, or may do less. For what waits, and answers that stay open. */
     renewActor(): Promise<Actor | null>;
   }
   interface FastifyContextConfig {
@@ -100,8 +107,9 @@ export function forwardedFor({ headers }: IncomingMessage): string | undefined {
 
 /** Makes `request.renewActor()`. It counts as no request. */
 export function decorateRenewal(app: FastifyInstance, deps: GuardDeps): void {
-  app.decorateRequest('renewActor', function (this: FastifyRequest) {
-    return actorBehind(this, deps);
+  app.decorateRequest('renewActor', async function (this: FastifyRequest) {
+    const renewed = await actorBehind(this, deps);
+    return renewed !== null && mayDoNoLess(renewed, actorOf(this)) ? renewed : null;
   });
 }
 
@@ -185,10 +193,10 @@ export function guardAfterBody(request: FastifyRequest, { clock }: GuardDeps): P
   return Math.abs(clock() - checkedAt) < BODY_MS ? null : requireRenewal(request);
 }
 
-/** Checks the credential of a guarded request again, which has waited. @throws AppError 401 when it has ended, or acts for another customer */
+/** Renews the actor of a guarded request that has waited. @throws AppError 401 */
 export async function requireRenewal(request: FastifyRequest): Promise<void> {
   const renewed = await request.renewActor();
-  if (renewed?.customerId !== actorOf(request).customerId) throw unauthenticated('Credentials are not valid');
+  if (renewed === null) throw unauthenticated('Credentials are not valid');
   request.actor = renewed;
 }
 

@@ -10,7 +10,7 @@ import type { HasChangeReader } from '../changes/api.ts';
 import { authorize, authorizeAgain, credentialOf, type FlagAccess, openTickets } from './access.ts';
 import { bulkAnswer, evaluation, FlagRefusal, readContext } from './answers.ts';
 import { openReadCounts } from './read-counts.ts';
-import type { Documents, FlagNamespace, FlagSource } from './source.ts';
+import type { Documents, FlagSource } from './source.ts';
 import { openFlagSource } from './store-source.ts';
 import { openFlagStreams } from './streams.ts';
 
@@ -117,11 +117,12 @@ export function flagRoutes(app: FastifyInstance, deps: FlagRouteDeps): void {
       reply.type('text/event-stream; charset=utf-8').header('x-accel-buffering', 'no');
       if (request.method === 'HEAD') return reply.send();
       const { namespace } = access;
-      const renew = async (): Promise<FlagNamespace | null> => {
+      const renew = async (): Promise<boolean> => {
         try {
-          return (await authorizeAgain(source, access)).namespace;
+          await authorizeAgain(source, access);
+          return true;
         } catch (error) {
-          if (error instanceof FlagRefusal) return null;
+          if (error instanceof FlagRefusal) return false;
           throw error;
         }
       };

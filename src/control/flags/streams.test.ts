@@ -338,7 +338,7 @@ async function openStream({ isSettled = () => true, onCheck = () => {} }) {
     gone = once(reply.raw, 'close');
     const renew = async () => {
       onCheck();
-      return namespace;
+      return true;
     };
     return streams.open({ request, reply, namespace, renew });
   });

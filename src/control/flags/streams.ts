@@ -26,8 +26,8 @@ interface StreamRequest {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly namespace: FlagNamespace;
-  /** Null: its credential has ended. */
-  readonly renew: () => Promise<FlagNamespace | null>;
+  /** False: its credential or its namespace has ended. */
+  readonly renew: () => Promise<boolean>;
 }
 
 /** The streams of one namespace. */
@@ -191,7 +191,7 @@ export function openFlagStreams(options: FlagStreamsOptions) {
       });
       output.write(OPENING);
       const sender = senderOf(asked, held, output);
-      stop = streams.open({ actor: namespace, output, sender, end, renew });
+      stop = streams.open({ output, sender, end, renew });
       return reply.send(body);
     },
     endAll: () => streams.endAll(),

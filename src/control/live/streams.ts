@@ -28,11 +28,10 @@ export interface Sender {
 
 /** One client of a stream. */
 export interface StreamClient {
-  readonly actor: Pick<Actor, 'customerId'>;
   readonly output: EventOutput;
   readonly sender: Sender;
-  /** Asks whether its credential still counts, and for which customer. */
-  readonly renew: () => Promise<Pick<Actor, 'customerId'> | null>;
+  /** Asks whether its credential still allows what the stream began with. */
+  readonly renew: () => Promise<boolean>;
   /** Ends the answer. */
   readonly end: () => void;
 }
@@ -88,10 +87,9 @@ export function openEventStreams({ store, timers, onError }: StreamsOptions): St
     else client.output.cutOff();
   }
 
-  /** Ends the stream when its credential ended, or now acts for another customer. @returns whether it goes on */
+  /** Ends the stream with its credential. @returns whether it goes on */
   async function checkOne(client: StreamClient): Promise<boolean> {
-    const actor = await client.renew();
-    const goesOn = actor?.customerId === client.actor.customerId;
+    const goesOn = await client.renew();
     if (!goesOn) end(client);
     return goesOn;
   }
@@ -226,7 +224,7 @@ export function streamRoute(
     });
     output.write(OPENING);
     const sender = senderOf(output);
-    stop = streams().open({ actor, output, sender, end, renew: () => request.renewActor() });
+    stop = streams().open({ output, sender, end, renew: async () => (await request.renewActor()) !== null });
     return reply.send(body);
   };
 }

@@ -160,7 +160,7 @@ export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
   const enter = (places: SharedPlaces, request: FastifyRequest, reply: FastifyReply): ListingReader =>
     readerIn(places, actorOf(request), reply, deps.clock);
   const tick = oneTickEach();
-  /** A whole listing ends with the credential that began it. A page is one batch, which was read under it. */
+  /** A whole listing ends with the credential that began it, also when it acts for another customer. A page is one batch, which was read under it. */
   const renewalOf = (request: FastifyRequest) => async () => (await request.renewActor()) !== null;
   app.get('/records', ROUTES.list, async (request, reply) => {
     const query = request.query as Readonly<Record<string, string>>;
