@@ -14,6 +14,28 @@ export function oneTickEach(): () => Promise<void> {
   };
 }
 
+/**
+ * Calls once when the response has ended: it was sent, or its connection is closed. A response that has ended earlier emits nothing
+ * more, which a client that leaves during an `await` before this can bring about: then the call comes in a microtask, never inside of
+ * this function.
+ * @returns takes it back
+ */
+export function onResponseEnd(response: ServerResponse, call: () => void): () => void {
+  let isTaken = false;
+  const cancel = (): void => {
+    isTaken = true;
+    response.off('finish', end).off('close', end);
+  };
+  const end = (): void => {
+    if (isTaken) return;
+    cancel();
+    call();
+  };
+  response.once('finish', end).once('close', end);
+  if (response.destroyed || response.writableFinished) queueMicrotask(end);
+  return cancel;
+}
+
 /** Octets of JSON sent together. Each chunk that the client reads counts as progress. */
 const CHUNK = 16_384;
 
@@ -96,16 +118,13 @@ function batchStream(
     objectMode: false,
     highWaterMark: CHUNK,
   });
-  const end = (): void => {
-    if (hasEnded) return;
+  onResponseEnd(response, () => {
     hasEnded = true;
     cancelIdle();
     cancelTotal();
     stream.destroy();
     reader.leave();
-  };
-  response.once('finish', end);
-  response.once('close', end);
+  });
   wait();
   return stream;
 }
@@ -173,7 +192,7 @@ export interface EventStream extends EventOutput {
   readonly end: () => void;
 }
 
-/** The body of a `text/event-stream` answer. @param onEnd called once, when the answer has ended or the connection is closed */
+/** The body of a `text/event-stream` answer. @param onEnd see `onResponseEnd` */
 export function eventStream(response: ServerResponse, onEnd: () => void): EventStream {
   let isReady = true;
   let isEnding = false;
@@ -187,14 +206,11 @@ export function eventStream(response: ServerResponse, onEnd: () => void): EventS
       if (wasFull) void nextTurn().then(() => onRoom());
     },
   });
-  const finish = (): void => {
-    if (hasEnded) return;
+  onResponseEnd(response, () => {
     hasEnded = true;
     body.destroy();
     onEnd();
-  };
-  response.once('finish', finish);
-  response.once('close', finish);
+  });
   return {
     body,
     write(text) {

@@ -179,11 +179,6 @@ export function openFlagStreams(options: FlagStreamsOptions) {
         leave();
         throw new FlagRefusal(401, '');
       }
-      // The client may have gone meanwhile: its response tells nobody again.
-      if (reply.raw.destroyed) {
-        leave();
-        return reply.send();
-      }
       let stop = (): void => {};
       const { body, end, ...output } = eventStream(reply.raw, () => {
         leave();

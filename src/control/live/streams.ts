@@ -211,8 +211,7 @@ export function streamRoute(
     const senderOf = await accept(request, actor);
     // A proxy such as nginx would collect events before it passes them on.
     reply.type('text/event-stream; charset=utf-8').header('x-accel-buffering', 'no');
-    // The client may have gone while its credential was checked: its response tells nobody again.
-    if (request.method === 'HEAD' || reply.raw.destroyed) return reply.send();
+    if (request.method === 'HEAD') return reply.send();
     const openedAt = deps.clock();
     // The client is told nothing: it opens the stream again after the last row that it has.
     const place = places.enter(actor.personId, { since: () => openedAt, giveWay: () => reply.raw.destroy() });

@@ -4,6 +4,7 @@ import { createPlaces } from '../../base/lifecycle/places.ts';
 import type { Timers } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { actorOf, requireRenewal } from '../../http/guard.ts';
+import { onResponseEnd } from '../../http/streams.ts';
 import { badParameter } from '../../protocol/input/query-parameters.ts';
 import type { HasClock } from '../deps.ts';
 
@@ -57,14 +58,13 @@ export function openWaits(
         giveWay: () => given.abort(),
       });
       if (place === null) throw tooManyReaders();
-      const onClose = (): void => given.abort();
-      reply.raw.once('close', onClose);
+      const unlisten = onResponseEnd(reply.raw, () => given.abort());
       const cancel = timers.after(ms, () => given.abort());
       try {
         await work(AbortSignal.any([ending.signal, given.signal]));
       } finally {
         cancel();
-        reply.raw.off('close', onClose);
+        unlisten();
         place.leave();
       }
       await requireRenewal(request);

@@ -16,6 +16,7 @@ import {
   LINES_TRAILERS,
   type ListingReader,
   oneTickEach,
+  onResponseEnd,
 } from '../../http/streams.ts';
 import { badParameter, type QueryParameters, readParameters } from '../../protocol/input/query-parameters.ts';
 import { arrayOf } from '../../protocol/input/schema.ts';
@@ -286,8 +287,7 @@ export function readerIn(
     throw new AppError('rate_limit_exceeded', 'Too many listings are being read', { retryAfter });
   }
   const leave = (): void => place.leave();
-  raw.once('finish', leave);
-  raw.once('close', leave);
+  onResponseEnd(raw, leave);
   return {
     leave,
     taken() {
