@@ -70,7 +70,8 @@ export const LIMITS = {
   healthAnswerMs: 250, // that `/readyz` on UQRP_METRICS waits for the main thread; then it says what was last known
   healthMetricsMs: 10_000, // the same of `/metrics`; then it is 503
   healthStuckMs: 60_000, // without an answer of the main thread; then `/livez` there is 503
-  healthConnections: 256, // on UQRP_METRICS
+  healthConnections: 256, // on UQRP_METRICS; above it the network with the most gives way, or the new one is closed
+  healthIdleMs: 15_000, // there, without an octet sent or taken; above `healthMetricsMs`, which is no idle time
   dashboardOctets: 8_388_608, // of its files, which are in memory
   documentOctets: 4_194_304, // of documents in memory, with their compressed forms; the one that was not asked for longest leaves
   listingsPerCustomer: 4, // streamed at once, of all customers of one person; `listings`: in one process
@@ -248,8 +249,8 @@ export const LIMITS = {
   dohStreams: 100,
   dohRequestsPerMinute: 6000, // of one IPv4 address or IPv6 /64
   witnessBody: 135_168, // what a log sends to a witness: 63 hashes, and the longest checkpoint
-  witnessConnections: 256, // open to a witness; above it new ones are closed
-  witnessRequestMs: 10_000, // for a whole request, and idle time of a connection
+  witnessConnections: 256, // open to a witness; above it the network with the most gives way, or the new one is closed
+  witnessRequestMs: 10_000, // for a whole request, for its answer to be taken, and idle time of a connection
   monitorEntries: 10_000_000, // of a transparency log that `uqrp log audit` reads
   monitorAlarms: 100, // of each kind in one round that it tells; further ones are counted
   monitorEvidence: 1000, // folders of evidence that it keeps of each kind of alarm

@@ -15,13 +15,14 @@ const port = parentPort;
 if (port === null) throw new Error('this module is the body of a worker thread');
 const { host, port: wanted, ready } = workerData as HealthSettings;
 const tell = (message: FromHealth): void => port.postMessage(message);
+const now = (): number => performance.now();
 const health = createHealth({
   ready,
   ask: (what) => tell({ type: 'ask', what }),
-  now: () => performance.now(),
+  now,
   timers: realTimers,
 });
-const server = createHealthServer(health);
+const server = createHealthServer(health, now);
 
 port.on('message', (message: ToHealth) => {
   if (message.type !== 'stop') health.told(message);

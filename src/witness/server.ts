@@ -1,4 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { boundConnections } from '../base/lifecycle/http.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Clock } from '../base/time.ts';
 import type { WitnessDatabase } from './database.ts';
@@ -49,7 +50,11 @@ export function createWitnessServer({ database, clock, onError }: WitnessServerO
       })
       .then((reply) => send(request, response, reply));
   });
-  server.maxConnections = LIMITS.witnessConnections;
+  boundConnections(server, {
+    connections: LIMITS.witnessConnections,
+    idleMs: LIMITS.witnessRequestMs,
+    clock,
+  });
   return server;
 }
 

@@ -1,6 +1,10 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { FastifyServerOptions } from 'fastify';
+import { LIMITS } from '../limits.ts';
+import { networksOf } from '../network/address.ts';
 import { every } from './loop.ts';
+import { createPlaces } from './places.ts';
 import { backgroundTimers, type Timers } from './timers.ts';
 
 interface Exchange {
@@ -74,6 +78,53 @@ export class HttpWork {
     const { request, response } = first;
     return request.complete && !response.writableEnded ? null : this.#finishedAt;
   }
+}
+
+interface ConnectionBounds {
+  /** Connections at once. Above it the network with the most gives way, or the new one is closed. */
+  readonly connections: number;
+  /** Milliseconds in which a connection brings nothing and takes nothing; then it is closed. */
+  readonly idleMs: number;
+  /** Milliseconds. */
+  readonly clock: () => number;
+}
+
+/**
+ * Bounds what the clients of a small server hold: connections, requests of a connection, and the time of an answer that nobody reads, which
+ * Node does not bound. A connection gives way when no whole request of it waits for an answer, also when its answers are not read.
+ * Call it after the server has its listener, which hears of a request when it is to be answered.
+ */
+export function boundConnections(
+  server: Server,
+  { connections: all, idleMs, clock }: ConnectionBounds,
+): void {
+  const places = createPlaces({ all });
+  const open = new Map<Socket, HttpWork>();
+  // This timeout also ends an answer that the client does not read.
+  server.setTimeout(idleMs);
+  server.on('connection', (socket: Socket) => {
+    const work = new HttpWork(clock, LIMITS.httpPipeline);
+    const place = places.enter(networksOf(socket.remoteAddress), {
+      since: () => work.since(),
+      giveWay: () => socket.destroy(),
+    });
+    if (place === null) {
+      socket.destroy();
+      return;
+    }
+    open.set(socket, work);
+    socket.once('close', () => {
+      open.delete(socket);
+      place.leave();
+    });
+  });
+  const listeners = server.listeners('request') as RequestListener[];
+  server.removeAllListeners('request');
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    open.get(request.socket)?.begin(request, response, () => {
+      for (const listener of listeners) listener.call(server, request, response);
+    });
+  });
 }
 
 interface CloseHttpOptions {

@@ -1,5 +1,6 @@
 /** `/livez`, `/readyz` and `/metrics` in a thread of their own: they are answered while the main thread is busy. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { boundConnections } from '../../base/lifecycle/http.ts';
 import type { Timers } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { MetricsText, ReadyAnswer } from './ops-routes.ts';
@@ -141,8 +142,12 @@ const TIMES = {
   connectionsCheckingInterval: 5000,
 };
 
-/** Not listening yet. */
-export function createHealthServer(health: Health): Server {
+/** Not listening yet. @param clock milliseconds */
+export function createHealthServer(
+  health: Health,
+  clock: () => number,
+  idleMs: number = LIMITS.healthIdleMs,
+): Server {
   const server = createServer(TIMES, (request: IncomingMessage, response: ServerResponse) => {
     request.resume();
     const path = (request.url ?? '').split('?', 1)[0]!;
@@ -156,6 +161,6 @@ export function createHealthServer(health: Health): Server {
       response.writeHead(status, headers).end(request.method === 'HEAD' ? undefined : text);
     });
   });
-  server.maxConnections = LIMITS.healthConnections;
+  boundConnections(server, { connections: LIMITS.healthConnections, idleMs, clock });
   return server;
 }
