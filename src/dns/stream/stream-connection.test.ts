@@ -43,3 +43,27 @@ test('what a peer sends without reading fills one read, and one that was under w
   assert.equal(octets, 2 * READ_OCTETS);
   socket.destroy();
 });
+
+test('a connection that has hung up, and whose end is not taken, is overdue in its time, and gives way before', async () => {
+  const socket = deafSocket();
+  let now = 0;
+  const connection = new StreamConnection(socket as unknown as Socket, '127.0.0.1', {
+    ...setting(),
+    clock: () => now,
+    transport: 'tcp',
+    decorator: new ReplyDecorator('tcp', { cookies: null }),
+    pipeline: 128,
+    turns: new StreamTurns(),
+  });
+  now = 5;
+  socket.push(frame(query(1, 'hot')));
+  socket.push(null);
+  while (!socket.writableEnded) await turn();
+  now = 1_000;
+  // What the peer still sends begins nothing.
+  socket.emit('data', frame(query(2, 'hot')));
+  assert.equal(connection.idleSince, 5);
+  assert.equal(connection.isOverdue(10_004, 10_000, 10_000), false);
+  assert.equal(connection.isOverdue(10_005, 10_000, 10_000), true);
+  socket.destroy();
+});

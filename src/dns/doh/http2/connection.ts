@@ -42,6 +42,8 @@ export class Http2Connection {
   /** Since when the sink is full, or null. */
   #stalledAt: number | null = null;
   #over = false;
+  /** Since when the peer is to take the last frames, or null. */
+  #endedAt: number | null = null;
   #inTick = false;
   #paused = false;
   #tickScheduled = false;
@@ -70,11 +72,15 @@ export class Http2Connection {
     return this.#session.streams.open.size;
   }
 
-  /** Time of the last reply to a whole request, or of the beginning; null while a whole request waits for its reply, or what may be one for its turn. */
+  /**
+   * Time of the last reply to a whole request, or of the beginning; null while a whole request waits for its reply, or what may be one for its turn.
+   * A connection that is over gives way before the others of its network.
+   */
   get idleSince(): number | null {
+    if (this.#over) return Number.NEGATIVE_INFINITY;
     const { streams } = this.#session;
     const isWaiting = this.#tickScheduled && this.#reader.mayHoldRequest;
-    return this.#over || isWaiting || streams.answering > 0 ? null : streams.finishedAt;
+    return isWaiting || streams.answering > 0 ? null : streams.finishedAt;
   }
 
   abort(): void {
@@ -120,6 +126,7 @@ export class Http2Connection {
 
   /** Enforces the deadlines, of frames that wait for their turn after it. Call it several times within the shortest of them. */
   sweep(): void {
+    if (this.#isLate(this.#endedAt)) this.#sink.destroy();
     this.#sweepDue = this.#tickScheduled;
     if (!this.#sweepDue) this.#safely(() => this.#hold());
   }
@@ -129,7 +136,7 @@ export class Http2Connection {
     const { requestMs, idleMs } = this.#options.limits;
     this.#session.streams.now = now;
     if (this.#stalledAt !== null) {
-      if (now - this.#stalledAt >= requestMs) this.#sink.destroy();
+      if (this.#isLate(this.#stalledAt)) this.#sink.destroy();
       return;
     }
     const code = this.#session.streams.sweep();
@@ -137,6 +144,11 @@ export class Http2Connection {
     const idle = this.streams === 0 && now - this.#activeAt >= idleMs;
     if (code !== ERROR.none || late || idle) this.#end(code);
     else this.#settle();
+  }
+
+  /** @param since when the peer is to take what was written, or null */
+  #isLate(since: number | null): boolean {
+    return since !== null && this.#options.clock() - since >= this.#options.limits.requestMs;
   }
 
   get #midway(): boolean {
@@ -256,6 +268,7 @@ export class Http2Connection {
     this.#session.close(code);
     this.#writer.flush();
     this.closed();
+    this.#endedAt = this.#options.clock();
     this.#sink.end();
   }
 }
