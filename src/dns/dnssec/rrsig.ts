@@ -28,7 +28,8 @@ interface SignatureWindow {
 
 const HOUR_MS = 3_600_000;
 const HOUR_S = 3600;
-const LIFE_S = 7 * 24 * HOUR_S;
+const DAY_S = 24 * HOUR_S;
+const LIFE_S = 7 * DAY_S;
 /** Two and a half to three days of seven: before half of the validity is over. */
 const RENEW_AFTER_MS = 72 * HOUR_MS;
 const RENEW_SPREAD_MS = 12 * HOUR_MS;
@@ -42,20 +43,21 @@ const LABEL_STAR = 0x2a;
 let scratch = Buffer.allocUnsafeSlow(4096);
 
 /**
- * The validity of a signature made now: from an hour ago, for late clocks, to seven days ahead. Both ends are whole
- * hours, so that all threads and nodes sign alike within one. Renewals are spread by owner and type, so that those of all signatures
- * that were made in one hour, as after a start, are not due in one millisecond.
+ * The validity of a signature made now: from an hour ago, for late clocks, to seven days ahead, and later by the TTL where that is
+ * more than a day. A cache that does not validate keeps a signature for the TTL, and at its renewal only four days of the seven are
+ * left (RFC 6781 §4.4.2). Both ends are whole hours, so that all threads and nodes sign alike within one. Renewals are spread by owner
+ * and type, so that those of all signatures that were made in one hour, as after a start, are not due in one millisecond.
  * @param now milliseconds since the epoch
  */
 export function signatureWindow(
   now: number,
-  { owner, type }: Pick<SignableRrset, 'owner' | 'type'>,
+  { owner, type, ttl }: Pick<SignableRrset, 'owner' | 'type' | 'ttl'>,
 ): SignatureWindow {
   const hour = Math.floor(now / HOUR_MS);
   const earlier = fnvEnd(fnvStep(nameHash(owner), type)) % RENEW_SPREAD_MS;
   return {
     inception: (hour - 1) * HOUR_S,
-    expiration: hour * HOUR_S + LIFE_S,
+    expiration: hour * HOUR_S + LIFE_S + (ttl > DAY_S ? ttl : 0),
     validFrom: (hour - 1) * HOUR_MS,
     renewAt: hour * HOUR_MS + RENEW_AFTER_MS - earlier,
   };

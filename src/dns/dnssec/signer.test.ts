@@ -3,11 +3,14 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { readRrsig, txt, verifies } from '../../../test/support/dns/dnssec/keys.ts';
 import { toHex, wireName } from '../../../test/support/protocol/dns/fixtures.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { selectWindow } from '../../protocol/datasets/item.ts';
 import { RRTYPE } from '../../protocol/dns/codes.ts';
 import { concatOctets } from '../../protocol/dns/octets.ts';
 import { dsRdata, generateKey, generateKeySet, type KeySet, type ZoneKey } from './key-set.ts';
+import { ROLLOVER_TIMES } from './rollover.ts';
 import type { SignableRrset } from './rrsig.ts';
-import { makeSigner, RrsigCache, type Signed, type SigningMode } from './signer.ts';
+import { DNSKEY_TTL, makeSigner, RrsigCache, type Signed, type SigningMode } from './signer.ts';
 
 const HOUR_MS = 3_600_000;
 const NOW = Date.UTC(2026, 0, 1);
@@ -76,6 +79,24 @@ test('the original TTL of a signature is that of the rrset, above a day too: dat
     for (const [index, key] of [ksk, zsk].entries()) {
       assert.equal(readRrsig(rrsigs[index]!).ttl, ttl);
       assert.ok(verifies(rrset, rrsigs[index]!, key.dnskeyRdata), `${ttl}`);
+    }
+  }
+});
+
+test('a signature outlives every copy in a cache: to the last moment before its renewal more is left than the TTL (RFC 4035 section 5.3.1)', () => {
+  const settled = selectWindow([{ from: null, to: 100 }], 0, NOW);
+  assert.ok(settled.kind === 'window');
+  assert.equal(settled.ttl, ROLLOVER_TIMES.maxTtl, 'the longest that is sent');
+  const ttls = [0, 30, 60, DNSKEY_TTL, LIMITS.openTtlMax, settled.ttl];
+  for (const madeAt of [NOW, NOW + HOUR_MS - 1]) {
+    const signer = makeSigner({ keys: basic, mode: 'full', clock: () => madeAt });
+    for (const ttl of ttls) {
+      const { rrsigs, renewAt } = signer.sign(txt('a.x.net', ttl, 'x'));
+      for (const { expiration } of rrsigs.map(readRrsig)) {
+        const left = expiration - (renewAt - 1) / 1000;
+        assert.ok(left >= ttl, `${ttl}: ${left}`);
+        assert.equal(expiration - NOW / 1000, 7 * 86_400 + (ttl > 86_400 ? ttl : 0), `${ttl}`);
+      }
     }
   }
 });
