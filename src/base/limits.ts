@@ -149,6 +149,8 @@ export const LIMITS = {
   feedSnapshotPart: 524_288, // of the content of a snapshot, in one message
   feedSnapshotMinutes: 30, // between two snapshots
   feedSnapshotChanges: 20_000, // after the last snapshot, upon which the next one is made sooner
+  feedSnapshotReserve: 104_857_600, // octets of the disk that the making of snapshots leaves: what `uqrp doctor` calls too little
+  feedSnapshotBehindSeconds: 45, // that its view does not follow, after which it is removed
   feedSnapshotSilentMinutes: 90, // after which the process that makes them is killed and started again
   usageBatchCounts: 1000, // counts in a batch that a node sends
   usageAnswersMax: 10_000_000_000, // of one namespace and hour in a batch

@@ -32,6 +32,7 @@ import type { EdgeRole } from './edge/edge-role.ts';
 import { serveDns } from './node/dns-over-rest.ts';
 import type { EdgePorts } from './node/settings.ts';
 import { checkOpenFiles, checkPorts, diskFault, portUses, takeServerLock } from './start-checks.ts';
+import { removeUnusedViews } from './unused-views.ts';
 
 export interface ServerPorts {
   readonly http: number;
@@ -140,6 +141,7 @@ export async function serve(
     if (narrowed > 0) log.event('data.narrowed', { entries: narrowed });
     const lock = takeServerLock(config.dataDir);
     opened.push(() => lock.release());
+    removeUnusedViews(config);
     if (hasEdge) checkOpenFiles(config.workers);
     await checkPorts(portUses(config));
     const dnsPorts = (): EdgePorts | null => edge?.ports ?? null;

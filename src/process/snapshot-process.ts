@@ -4,9 +4,8 @@
  */
 
 import { createPrivateKey, createPublicKey } from 'node:crypto';
-import { join } from 'node:path';
 import { realRandom } from '../base/chance.ts';
-import { makeFolderSync, readParts, systemFiles } from '../base/files.ts';
+import { isOutOfSpace, makeFolderSync, readParts, systemFiles } from '../base/files.ts';
 import { closeAll } from '../base/lifecycle/close.ts';
 import type { Clock } from '../base/time.ts';
 import { openNatsBus } from '../feed/bus/nats/nats-bus.ts';
@@ -22,9 +21,10 @@ import {
   hourlyKeys,
   type ParentMessage,
   type StartMessage,
+  tellFollowing,
   toldSource,
 } from '../feed/snapshots/child-process.ts';
-import { diskFiles, sharedFile } from '../feed/snapshots/shared-files.ts';
+import { diskFiles, roomForSnapshots, sharedFile } from '../feed/snapshots/shared-files.ts';
 import {
   createSnapshotWriter,
   startSnapshotMaker,
@@ -34,6 +34,7 @@ import { createSnapshotReader, snapshotSource } from '../feed/snapshots/snapshot
 import { lockDataDir } from '../store/sqlite/server-lock.ts';
 import { FILE_FORMAT } from '../view/lmdb/tree.ts';
 import { openLmdbWriter } from '../view/writer.ts';
+import { snapshotPaths } from './unused-views.ts';
 
 const MODE_DIRECTORY = 0o700;
 /** The parent kills a child that needs longer. */
@@ -49,7 +50,11 @@ const tell = (message: ChildMessage): void => {
   if (process.connected) process.send?.(message);
 };
 const failed = (error: unknown): void =>
-  tell({ type: 'failed', message: error instanceof Error ? error.message : 'unknown' });
+  tell({
+    type: 'failed',
+    message: error instanceof Error ? error.message : 'unknown',
+    code: isOutOfSpace(error) ? 'ENOSPC' : null,
+  });
 
 process.on('message', (message: ParentMessage) => {
   if (message.type === 'keys') keys = hourlyKeys(message.keys);
@@ -60,6 +65,9 @@ process.on('message', (message: ParentMessage) => {
 function start(message: StartMessage): void {
   try {
     takeDirectory(message.directory);
+    // A child that was killed has left them, with what was deleted since.
+    const { copy, incoming } = snapshotPaths(message.directory);
+    for (const path of [copy, incoming]) systemFiles.remove(path);
     heard = run(message);
   } catch (error) {
     failed(error);
@@ -82,6 +90,7 @@ function run({
   geoip,
   stockMap,
 }: StartMessage): (message: ParentMessage) => void {
+  const { view: viewPath, copy, incoming } = snapshotPaths(directory);
   const credentials = parseCredentials(text);
   if (credentials.sign === null) throw new Error('the credentials are not those of control');
   const privateKey = createPrivateKey(credentials.sign);
@@ -97,7 +106,7 @@ function run({
 
   // The parent makes the streams.
   const bus = openNatsBus({ ...serversOf(credentials), servers, streams: null, onError: () => {} });
-  const files = diskFiles(join(directory, 'incoming'));
+  const files = diskFiles(incoming, systemFiles, roomForSnapshots);
   const reader = createSnapshotReader({ bus, verifier, keys: ring, files });
   const rpc = createRpc({
     bus,
@@ -111,32 +120,37 @@ function run({
   const log = openBusSource({ bus, rpc, verifier, keys: ring, clock });
   const told = toldSource(log, () => tell({ type: 'building' }), clock);
   const source = snapshotSource({ source: told, reader, format: FILE_FORMAT, clock });
-  const view = openLmdbWriter({ path: join(directory, 'view') });
+  const view = openLmdbWriter({ path: viewPath, free: roomForSnapshots });
   const follower = startFollower({
     source,
     view,
     clock,
     // A view of control's database is never the only one: it follows whatever control has.
     acceptNewStore: true,
+    onApplied: () => following.applied(),
     onFailing(fault) {
       // The parent starts it again, with the other database accepted.
       if (fault === 'other_store') end();
     },
   });
 
+  const following = tellFollowing({
+    hasView: () => view.cursor() !== null,
+    follower,
+    tell: (isFollowing) => tell({ type: 'follows', isFollowing }),
+  });
+
   async function copyView(): Promise<ViewToSend> {
     await follower.ready;
     if (follower.isStale()) throw new Error('the view that snapshots are made of is not current');
     startedAt = clock();
-    const directoryOfCopy = join(directory, 'copy');
-    const { file, cursor, epoch } = await view.copyTo(directoryOfCopy);
+    const { file, cursor, epoch } = await view.copyTo(copy);
     if (cursor === null || epoch === null) throw new Error('the view that snapshots are made of is empty');
     return {
       epoch,
       seq: cursor,
       octets: systemFiles.facts(file)?.octets ?? 0,
       content: readParts(file),
-      discard: () => systemFiles.async.remove(directoryOfCopy),
     };
   }
 
@@ -144,6 +158,7 @@ function run({
   const maker = startSnapshotMaker({
     writer: createSnapshotWriter({ bus, secrets, verifier, clock }),
     copyView,
+    discardCopy: () => systemFiles.async.remove(copy),
     reserve: (octets) => bus.reserveChunks(octets),
     present() {
       const [epoch, seq] = [view.epoch(), view.cursor()];
@@ -163,6 +178,7 @@ function run({
     setTimeout(() => process.exit(1), END_MS).unref();
     const steps = [
       () => maker.stop(),
+      () => following.stop(),
       () => follower.stop(),
       () => log.close(),
       () => view.close(),

@@ -11,8 +11,10 @@ import {
   namespaceUpserted,
   upserted,
 } from '../../test/support/view/view-changes.ts';
-import { systemFiles } from '../base/files.ts';
-import { createNew, FIRST } from './lmdb/tree.ts';
+import { DiskFullError, systemFiles } from '../base/files.ts';
+import { LIMITS } from '../base/limits.ts';
+import { roomForSnapshots } from '../feed/snapshots/shared-files.ts';
+import { createNew, FIRST, octetsOfCopy } from './lmdb/tree.ts';
 import { copyAsView } from './lmdb/wipe.ts';
 import { openLmdbReader } from './reader.ts';
 import { type LmdbViewWriter, openLmdbWriter } from './writer.ts';
@@ -142,4 +144,33 @@ it('a copy has nothing after the end of a large value either', async () => {
   rmSync(directory, { recursive: true, force: true });
   assert.ok(file.includes('<short>'));
   assert.equal(file.includes('<long>'), false);
+});
+
+it('a copy is made where the disk keeps its reserve, and with an octet less nothing of it is written', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'copy-room-'));
+  const tree = createNew(join(directory, 'view.mdb'), {});
+  for (let i = 0; i < 1000; i++)
+    tree.transactionSync(() => {
+      // Of each a page of its own, and of the others more than one.
+      const key = i % 50 === 0 ? Uint8Array.of(FIRST.datasetItem, i / 50) : Buffer.from(`k${i}`);
+      tree.putSync(key, Buffer.alloc(i % 50 === 0 ? 20_000 : 3000, 'x'));
+    });
+  const to = join(directory, 'copy');
+  const need = octetsOfCopy(tree);
+  const withFree = (octets: number) =>
+    copyAsView(tree, to, { free: (path) => roomForSnapshots(path, () => octets) });
+  try {
+    const file = await withFree(need + LIMITS.feedSnapshotReserve);
+    const { size } = statSync(file);
+    assert.ok(size <= need && size > need - 2 ** 18, `${size} octets, ${need} were asked for`);
+    await assert.rejects(withFree(need + LIMITS.feedSnapshotReserve - 1), (error) => {
+      assert.ok(error instanceof DiskFullError);
+      assert.match(error.message, /copy\/1\.mdb/);
+      return true;
+    });
+    assert.deepEqual(readdirSync(to), []);
+  } finally {
+    await tree.close();
+    rmSync(directory, { recursive: true, force: true });
+  }
 });

@@ -105,7 +105,9 @@ export interface LmdbViewWriter extends ViewWriter {
   /** Overwrites erased data now, within the limits of `wipe.ts`. */
   readonly wipe: () => void;
   /**
-   * Writes a copy of the view without free pages into a directory, which is made, or emptied; it opens as a view. The caller removes it.
+   * Writes a copy of the view without free pages into a directory, which is made, or emptied; it opens as a view. The caller removes the
+   * directory, also when this fails.
+   * @throws DiskFullError before anything is written, without room for all of it
    */
   copyTo(directory: string): Promise<ViewCopy>;
 }
@@ -193,7 +195,7 @@ export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
     wipe: () => serving.wiper.now(),
     async copyTo(to) {
       // The tree stays open until the copy is made.
-      const copying = copyAsView(serving.tree, to, { timers }).catch(rethrow);
+      const copying = copyAsView(serving.tree, to, { timers, free }).catch(rethrow);
       copied = Promise.allSettled([copied, copying]);
       return positionIn(await copying);
     },

@@ -40,6 +40,22 @@ describe('payloads that were replaced or deleted', () => {
     await eventually(async () => !old.some(found));
     assert.deepEqual(['newpatchword', 'newbulkword'].map(found), [true, true]);
   });
+
+  it('are gone from the view of a role that the server has no more (a view that nobody followed kept them)', async () => {
+    const customer = account(server, 'roles@example.net');
+    await customer.call('POST', '/namespaces', { namespace: { name: 'roles' } });
+    const record = { key: 'former.roles.v1', data: base64('formerroleword') };
+    const { body } = await customer.call('POST', '/records', { record });
+    const found = (): boolean => filesOf(server.dataDir).some((text) => text.includes('formerroleword'));
+    const isInView = (): boolean =>
+      filesOf(join(server.dataDir, 'view')).some((text) => text.includes('formerroleword'));
+    await eventually(async () => isInView());
+    await server.stop();
+    server = await startUqrp({ UQRP_ROLE: 'control' }, server.dataDir);
+    const later = customer.at(`http://127.0.0.1:${server.ports.http}/api/v1`);
+    assert.equal((await later.call('DELETE', `/records/${(body as { id: string }).id}`)).status, 204);
+    await eventually(async () => !found());
+  });
 });
 
 function filesOf(dir: string): Buffer[] {

@@ -1,10 +1,20 @@
 /** The process that makes snapshots, over a broker with the files of `uqrp feed init`. */
 import assert from 'node:assert/strict';
 import { createPrivateKey, createPublicKey, randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { realTimers } from '../../src/base/lifecycle/timers.ts';
+import { LIMITS } from '../../src/base/limits.ts';
 import type { Bus } from '../../src/feed/bus/bus.ts';
 import { startFollower } from '../../src/feed/follower/follower.ts';
 import type { HourlyKey } from '../../src/feed/keys/hourly-keys.ts';
@@ -21,6 +31,7 @@ import {
 } from '../../src/feed/snapshots/child-process.ts';
 import { diskFiles } from '../../src/feed/snapshots/shared-files.ts';
 import { createSnapshotReader, snapshotSource } from '../../src/feed/snapshots/snapshot-reader.ts';
+import { removeSnapshotFiles } from '../../src/process/unused-views.ts';
 import { FILE_FORMAT } from '../../src/view/lmdb/tree.ts';
 import { openLmdbReader } from '../../src/view/reader.ts';
 import { openLmdbWriter } from '../../src/view/writer.ts';
@@ -48,6 +59,10 @@ describe('the process that makes snapshots', { skip: natsMissing() ?? false }, (
   const failing: string[] = [];
   let keys: readonly HourlyKey[] = [hour()];
   let isLeading = true;
+  /** By how much time has gone on for the parent alone. */
+  let laterMs = 0;
+  /** How often the parent has looked: once a second. */
+  let looks = 0;
   let child: SnapshotChild;
 
   before(async () => {
@@ -87,6 +102,14 @@ describe('the process that makes snapshots', { skip: natsMissing() ?? false }, (
       },
       keys: () => keys,
       isLeading: () => isLeading,
+      removeFiles: () => removeSnapshotFiles(join(folder, 'snapshots')),
+      timers: {
+        after(ms, run) {
+          if (ms === 1_000) looks++;
+          return realTimers.after(ms, run);
+        },
+        elapsed: () => realTimers.elapsed() + laterMs,
+      },
       onMade: (snapshot) => made.push(snapshot),
       onFailing: (error) => failing.push(error.message),
     });
@@ -201,7 +224,44 @@ describe('the process that makes snapshots', { skip: natsMissing() ?? false }, (
     assert.equal(source.calls.openSnapshot, 1, 'a snapshot is as good as pages');
   });
 
+  it('begins without the copy and the download that a killed one left', async () => {
+    const count = made.length;
+    const left = ['copy', 'incoming'].map((name) => join(folder, 'snapshots', name));
+    process.kill(Number(readFileSync(join(folder, 'snapshots', 'serve.pid'), 'utf8')), 'SIGKILL');
+    await assert.rejects(child.make());
+    for (const path of left) {
+      mkdirSync(path, { recursive: true });
+      writeFileSync(join(path, 'left'), 'payload');
+    }
+    await until(() => made.length > count);
+    assert.deepEqual(
+      left.filter((path) => existsSync(join(path, 'left'))),
+      [],
+    );
+  });
+
+  it('loses its view while the broker is away: deletions do not reach it', async () => {
+    const holdsPayload = (): boolean =>
+      readdirSync(join(folder, 'snapshots'), { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .some((entry) => readFileSync(join(entry.parentPath, entry.name)).includes('k500.res.ns.v1'));
+    // Until the child has told that its view follows.
+    const now = looks;
+    await until(() => looks > now + 3);
+    laterMs += LIMITS.feedSnapshotBehindSeconds * 1_000;
+    await until(() => looks > now + 5);
+    assert.ok(holdsPayload(), 'a view that follows stays');
+    await broker.server.kill();
+    const count = failing.length;
+    await until(() => {
+      laterMs += 1_000;
+      return failing.slice(count).some((message) => message.includes('does not follow'));
+    });
+    assert.equal(holdsPayload(), false);
+  });
+
   it('ends when its parent leads no more', async () => {
+    await until(() => existsSync(join(folder, 'snapshots', 'serve.pid')));
     const pid = Number(readFileSync(join(folder, 'snapshots', 'serve.pid'), 'utf8'));
     isLeading = false;
     const isAlive = (): boolean => {

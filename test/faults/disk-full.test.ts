@@ -1,12 +1,23 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, fstatSync, ftruncateSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  ftruncateSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { RRTYPE } from '../../src/protocol/dns/codes.ts';
 import { eventually, read } from '../e2e/client.ts';
+import { natsMissing } from '../support/feed/bus/nats-server.ts';
+import { startManyNodes } from '../support/feed/many-nodes.ts';
 import { observe } from '../support/observed.ts';
 import { type Account, account, startUqrp, type Uqrp } from '../support/server-process.ts';
 import { askSigned, servedKeys } from '../support/signed-answers.ts';
@@ -26,8 +37,14 @@ interface Refusal {
   readonly body: unknown;
 }
 
+interface SmallDisk {
+  readonly path: string;
+  resize(size: string): void;
+  remove(): void;
+}
+
 /** A separate disk for the data directory. */
-function smallDisk(size = DISK): { readonly path: string; remove(): void } | null {
+function smallDisk(size = DISK): SmallDisk | null {
   const path = mkdtempSync(join(tmpdir(), 'uqrp-disk-'));
   const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', path]);
   if (status !== 0) {
@@ -36,12 +53,47 @@ function smallDisk(size = DISK): { readonly path: string; remove(): void } | nul
   }
   return {
     path,
+    resize(to) {
+      assert.equal(spawnSync('mount', ['-o', `remount,size=${to}`, path]).status, 0);
+    },
     remove() {
       spawnSync('umount', ['--lazy', path]);
       rmSync(path, { recursive: true, force: true });
     },
   };
 }
+
+describe('a disk with less room than snapshots leave', { skip: natsMissing() ?? false }, () => {
+  it('gets no copy and takes writes, and snapshots are made again once there is room (a copy filled the disk)', async (t) => {
+    const disk = smallDisk('400m');
+    if (disk === null) return t.skip('needs the right to mount a file system');
+    const world = await startManyNodes({ UQRP_DNSSEC: 'off' });
+    try {
+      const control = await world.start(world.controlEnv, join(disk.path, 'data'));
+      const customer = account(control);
+      await customer.call('POST', '/namespaces', { namespace: { name: 'zebraspace' } });
+      const makes = async (): Promise<boolean> => {
+        try {
+          control.cli(['feed', 'snapshot']);
+          return true;
+        } catch {
+          return false;
+        }
+      };
+      await eventually(makes, PATIENCE_MS);
+      disk.resize('90m');
+      assert.equal(await makes(), false);
+      assert.equal(existsSync(join(control.dataDir, 'snapshots', 'copy')), false);
+      const record = { key: 'a.zebraspace.v1', data: PAYLOAD };
+      assert.equal((await customer.call('POST', '/records', { record })).status, 201);
+      disk.resize('400m');
+      await eventually(makes, PATIENCE_MS);
+    } finally {
+      await world.close();
+      disk.remove();
+    }
+  });
+});
 
 describe('a disk that is full below SQLite and the view', () => {
   it('fails writes cleanly, stops no answer, loses nothing that was acknowledged, and is no more once there is space', async (t) => {

@@ -39,9 +39,9 @@ export function startSnapshots(
         seq: view.cursor()!,
         octets: 0,
         content: inPieces(view.copy()),
-        discard: () => Promise.resolve(),
       };
     },
+    discardCopy: () => Promise.resolve(),
     reserve: (octets) => bus.reserveChunks(octets),
     present: () => {
       const [epoch, seq] = [view.epoch(), view.cursor()];

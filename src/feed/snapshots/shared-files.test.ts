@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
@@ -7,10 +7,13 @@ import { createManualTimers } from '../../../test/support/base/lifecycle/manual-
 import { EPOCH, verifier } from '../../../test/support/feed/batch/messages.ts';
 import { createMemoryBroker } from '../../../test/support/feed/bus/memory-bus.ts';
 import { type SnapshotWorld, snapshotWorld } from '../../../test/support/feed/snapshots/snapshot-world.ts';
+import { DiskFullError, systemFiles } from '../../base/files.ts';
+import { LIMITS } from '../../base/limits.ts';
 import { feedKeyRing } from '../message/keys.ts';
 import {
   contentOf,
   diskFiles,
+  roomForSnapshots,
   type SharedFile,
   sharedFile,
   startTakingFiles,
@@ -121,4 +124,18 @@ describe('files that control keeps for its nodes', () => {
     await taking.stop();
     assert.equal(held(), 'first');
   });
+});
+
+it('a part of a download is written where the disk keeps its reserve, and refused with an octet less', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'download-room-'));
+  const part = Buffer.alloc(1_000, 'x');
+  let free = LIMITS.feedSnapshotReserve + part.length;
+  const files = diskFiles(directory, systemFiles, (path) => roomForSnapshots(path, () => free));
+  const draft = await files.create('view');
+  await draft.write(part);
+  free--;
+  await assert.rejects(draft.write(part), DiskFullError);
+  await draft.discard();
+  assert.deepEqual(readdirSync(directory), []);
+  rmSync(directory, { recursive: true, force: true });
 });

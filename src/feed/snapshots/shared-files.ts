@@ -1,9 +1,18 @@
 /** Files that control keeps for its nodes: a changed one is put beside the snapshots, and each node takes it. */
 
 import { join } from 'node:path';
-import { type Files, installFile, makeFolder, readParts, systemFiles } from '../../base/files.ts';
+import {
+  DiskFullError,
+  type Files,
+  freeOctets,
+  installFile,
+  makeFolder,
+  readParts,
+  systemFiles,
+} from '../../base/files.ts';
 import { every, type Repeating } from '../../base/lifecycle/loop.ts';
 import type { Timers } from '../../base/lifecycle/timers.ts';
+import { LIMITS } from '../../base/limits.ts';
 import { BusError } from '../bus/bus.ts';
 import { FeedRefusedError } from '../ports/refusal.ts';
 import type { FileFormat, SnapshotContent, SnapshotKind } from './manifest.ts';
@@ -92,8 +101,20 @@ export function startTakingFiles({ reader, files, onError, ready, timers }: Take
 const MODE_FILE = 0o600;
 const MODE_DIRECTORY = 0o700;
 
-/** @param directory is made when it is missing; on the file system of the view, so that a file can be moved there */
-export function diskFiles(directory: string, files: Files = systemFiles): SnapshotFiles {
+/** What the making of snapshots may take of the disk of a path, octets. The database may be on it, and must have room for writes. */
+export function roomForSnapshots(path: string, free = freeOctets): number {
+  return free(path) - LIMITS.feedSnapshotReserve;
+}
+
+/**
+ * @param directory is made when it is missing; on the file system of the view, so that a file can be moved there
+ * @param free room on the disk of a path, octets. A part for which there is none is a DiskFullError
+ */
+export function diskFiles(
+  directory: string,
+  files: Files = systemFiles,
+  free: Files['freeOctets'] = (path) => files.freeOctets(path),
+): SnapshotFiles {
   return {
     async create(kind) {
       await makeFolder(directory, MODE_DIRECTORY, files);
@@ -103,6 +124,7 @@ export function diskFiles(directory: string, files: Files = systemFiles): Snapsh
       let octets = 0;
       return {
         async write(part) {
+          if (free(directory) < part.length) throw new DiskFullError(path);
           await file.write(part, octets);
           octets += part.length;
         },

@@ -40,7 +40,7 @@ describe('the maker of snapshots', () => {
     const world = snapshotWorld(broker.connect('control'), broker.connect('node'));
     const made: number[] = [];
     const reserved: number[] = [];
-    const state = { seq: 1, fails: false, errors: 0 };
+    const state = { seq: 1, fails: false, errors: 0, copies: 0 };
     const maker = startSnapshotMaker({
       writer: world.writer,
       present: () => ({ epoch: EPOCH, seq: state.seq }),
@@ -49,9 +49,13 @@ describe('the maker of snapshots', () => {
         throw new Error('the broker has no room');
       },
       async copyView() {
+        state.copies++;
         if (state.fails) throw new Error('not now');
         const content = inPieces(new Uint8Array(10));
-        return { epoch: EPOCH, seq: state.seq, octets: 10, content, discard: async () => {} };
+        return { epoch: EPOCH, seq: state.seq, octets: 10, content };
+      },
+      async discardCopy() {
+        state.copies--;
       },
       format: FORMAT,
       files: [],
@@ -87,6 +91,16 @@ describe('the maker of snapshots', () => {
     await timers.advance(5_000);
     assert.equal(made.length, 2);
     assert.ok(state.errors > 0);
+    await maker.stop();
+  });
+
+  it('removes a copy that failed, as on a full disk, and one that was sent', async () => {
+    const { timers, made, state, maker } = started();
+    await timers.advance(1_000);
+    assert.deepEqual([made.length, state.copies], [1, 0]);
+    state.fails = true;
+    await Promise.all([assert.rejects(maker.make(), /not now/), timers.advance(1_000)]);
+    assert.deepEqual([made.length, state.copies], [1, 0]);
     await maker.stop();
   });
 

@@ -33,7 +33,6 @@ export interface ViewToSend {
   /** Of the content. */
   readonly octets: number;
   readonly content: AsyncIterable<Uint8Array>;
-  discard(): Promise<void>;
 }
 
 /** What a snapshot has: all changes up to `seq`. */
@@ -46,6 +45,8 @@ interface SnapshotMakerOptions {
   readonly writer: SnapshotWriter;
   /** Copies a view that is up to date. Rejects when there is none. */
   readonly copyView: () => Promise<ViewToSend>;
+  /** Removes what `copyView` made, also when it failed: on a full disk a part of a copy is left. */
+  readonly discardCopy: () => Promise<void>;
   /** Lets the broker keep so many octets of snapshots. */
   readonly reserve: (octets: number) => Promise<void>;
   /** Where that view is now. */
@@ -97,7 +98,8 @@ export function isSnapshotDue(
 const BACKOFF = { firstMs: 1_000, capMs: MINUTE_MS } as const;
 
 export function startSnapshotMaker(options: SnapshotMakerOptions): SnapshotMaker {
-  const { writer, copyView, reserve, present, format, files, timers = realTimers, onMade, onError } = options;
+  const { writer, copyView, discardCopy, reserve, present, format, files } = options;
+  const { timers = realTimers, onMade, onError } = options;
   let last: (SnapshotPlace & { readonly beganAt: number; readonly tookMs: number }) | null = null;
   const ending = new AbortController();
   const waker = createWaker(ending.signal, timers);
@@ -105,9 +107,8 @@ export function startSnapshotMaker(options: SnapshotMakerOptions): SnapshotMaker
   let asked: PromiseWithResolvers<SnapshotManifest>[] = [];
 
   async function makeOne(): Promise<SnapshotManifest> {
-    const copy = await copyView();
-    const { epoch, seq, octets, content } = copy;
     try {
+      const { epoch, seq, octets, content } = await copyView();
       // Where the broker has no room for that, it keeps fewer: nodes refuse one without all its parts.
       await reserve(KEPT * octets).catch(() => {});
       const manifest = await writer.put({ kind: 'view', epoch, seq, format, content });
@@ -118,7 +119,7 @@ export function startSnapshotMaker(options: SnapshotMakerOptions): SnapshotMaker
       onMade?.(manifest);
       return manifest;
     } finally {
-      await copy.discard();
+      await discardCopy();
     }
   }
 

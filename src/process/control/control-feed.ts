@@ -25,6 +25,7 @@ import type { ProviderClient } from '../../services/providers/client.ts';
 import type { Store } from '../../store/store.ts';
 import { openFeedBus, verifierOf } from '../feed-bus.ts';
 import { reportRefusals } from '../refusal-reports.ts';
+import { removeSnapshotFiles, snapshotsIn } from '../unused-views.ts';
 import { type ControlFeed, type ControlSnapshots, type SnapshotParts, startFeedWork } from './feed-work.ts';
 
 /** Snapshots on the control side: the child process that makes them, and who may ask for one. */
@@ -41,17 +42,19 @@ interface ControlSnapshotsOptions extends SnapshotParts {
 function startControlSnapshots(options: ControlSnapshotsOptions): ControlSnapshots {
   const { feed, dataDir, geoipDb, operator, keys, isLeading, clock, log } = options;
   const isDue = createReportLimits<'failing'>(clock);
+  const directory = snapshotsIn(dataDir);
   const child = startSnapshotChild({
     entry: new URL('../snapshot-process.ts', import.meta.url),
     start: {
       credentials: printCredentials(feed.credentials),
       servers: feed.servers,
-      directory: join(dataDir, 'snapshots'),
+      directory,
       geoip: geoipDb ?? join(dataDir, GEOIP_FILE),
       stockMap: mapFile(dataDir),
     },
     keys,
     isLeading,
+    removeFiles: () => removeSnapshotFiles(directory),
     onMade: ({ seq, partOctets }, seconds) =>
       log.event('feed.snapshot', { seq, octets: partOctets, seconds }),
     onFailing(error) {

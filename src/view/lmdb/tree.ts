@@ -56,6 +56,7 @@ interface TreeStats {
     readonly treeDepth: number;
     readonly treeBranchPageCount: number;
     readonly treeLeafPageCount: number;
+    readonly overflowPages: number;
   };
 }
 
@@ -150,6 +151,12 @@ function withRoom(tree: Tree, path: string, { free = freeOctets, beforeWrite }: 
     getStats: () => tree.getStats(),
     close: () => tree.close(),
   };
+}
+
+/** Octets of a copy without free pages, at most. */
+export function octetsOfCopy(tree: Tree): number {
+  const { treeBranchPageCount, treeLeafPageCount, overflowPages } = tree.getStats().root;
+  return (PAGES_AT_LEAST + treeBranchPageCount + treeLeafPageCount + overflowPages) * PAGE_SIZE;
 }
 
 function writeLast(path: string, at: number): void {

@@ -21,9 +21,7 @@ export function generationPath(directory: string, generation: number): string {
 export function prepareDirectory(directory: string, what: 'keep' | 'empty' = 'keep'): boolean {
   if (what === 'empty') systemFiles.remove(directory);
   const isFile = systemFiles.facts(directory)?.kind === 'file';
-  if (isFile) {
-    for (const file of [directory, `${directory}-lock`, `${directory}-state`]) systemFiles.remove(file);
-  }
+  if (isFile) removeSingleFile(directory);
   makeFolderSync(directory, MODE_DIRECTORY);
   systemFiles.setMode(directory, MODE_DIRECTORY);
   const state = join(directory, STATE);
@@ -96,6 +94,28 @@ export function removeOthers(directory: string, generation: number): void {
 export function removeGeneration(directory: string, generation: number): void {
   const path = generationPath(directory, generation);
   for (const file of [path, `${path}-lock`]) systemFiles.remove(file);
+}
+
+/** Names in the directory of a view: its files, and what a process that was killed may have left beside them. */
+const NAMES = /^(?:[1-9][0-9]{0,8}\.mdb(?:-lock)?|state(?:\.[0-9a-f]+)?|sorting)$/;
+
+/**
+ * Removes a view that nobody uses, and nothing else: the directory stays when something else is in it. Also one of an earlier release, which was
+ * a single file.
+ */
+export function removeView(directory: string): void {
+  const kind = systemFiles.facts(directory)?.kind;
+  if (kind === 'file') removeSingleFile(directory);
+  if (kind !== 'folder') return;
+  const names = systemFiles.list(directory);
+  const ours = names.filter((name) => NAMES.test(name));
+  for (const name of ours) systemFiles.remove(join(directory, name));
+  const isEmpty = ours.length === names.length;
+  if (isEmpty && systemFiles.facts(directory, 'link')?.kind === 'folder') systemFiles.remove(directory);
+}
+
+function removeSingleFile(path: string): void {
+  for (const file of [path, `${path}-lock`, `${path}-state`]) systemFiles.remove(file);
 }
 
 /** Detects that a path leads to another file; null when there is none. */

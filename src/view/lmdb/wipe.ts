@@ -1,11 +1,11 @@
 /**
  * Overwrites what was erased: in the file that serves, a second after a change, and in a copy of it.
  */
-import { type Files, type OpenFile, systemFiles } from '../../base/files.ts';
+import { DiskFullError, type Files, freeOctets, type OpenFile, systemFiles } from '../../base/files.ts';
 import { backgroundTimers, nextTurn, type Timers } from '../../base/lifecycle/timers.ts';
 import { createEraser, type Eraser } from './eraser.ts';
 import { DamagedPageError } from './pages.ts';
-import { type Bytes, FIRST, type Tree } from './tree.ts';
+import { type Bytes, FIRST, octetsOfCopy, type Tree } from './tree.ts';
 import { createPrivate, generationPath, prepareDirectory, writeState } from './view-directory.ts';
 
 /** Pages with entries, and free pages, that one wipe reads: 4 MiB of each, ten to twenty milliseconds of the event loop. */
@@ -107,18 +107,27 @@ export function removeFilling(tree: Tree): void {
   });
 }
 
+interface CopyOptions {
+  readonly files?: Files;
+  readonly timers?: Timers;
+  readonly free?: Files['freeOctets'] | undefined;
+}
+
 /**
  * Writes a view of its own into the directory, which is made, or emptied. Reads and writes of the tree may go on; it must not be closed
  * meanwhile.
+ * @param free room on the disk of a path, octets
  * @returns path of the file
+ * @throws DiskFullError before anything is written, without room for all of it: a disk that is full until the copy fails would fail other writes
  */
 export async function copyAsView(
   tree: Tree,
   directory: string,
-  { files = systemFiles, timers = backgroundTimers }: { files?: Files; timers?: Timers } = {},
+  { files = systemFiles, timers = backgroundTimers, free = freeOctets }: CopyOptions = {},
 ): Promise<string> {
   prepareDirectory(directory, 'empty');
   const path = generationPath(directory, 1);
+  if (free(directory) < octetsOfCopy(tree)) throw new DiskFullError(path);
   await tree.backup(path, true);
   createPrivate(path);
   // Parts of other records would stay in a view that adopts the copy and erases them: LMDB leaves behind what its buffers held before.
