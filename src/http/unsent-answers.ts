@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { HeldOctets } from '../base/lifecycle/held-octets.ts';
 import { personOf } from './request.ts';
+import { onResponseEnd } from './streams.ts';
 
 /**
  * Counts each answer from its making until the system has taken its last octet. Above the bound the connection of an answer ends. A streamed
@@ -9,13 +10,11 @@ import { personOf } from './request.ts';
 export function holdUnsentAnswers(app: FastifyInstance, held: HeldOctets): void {
   app.addHook('onSend', (request, reply, payload, done) => {
     const { raw } = reply;
-    // Of one whose client has gone no event comes.
-    const octets = raw.destroyed ? 0 : octetsOf(request, payload);
+    const octets = octetsOf(request, payload);
     if (octets > 0) {
       const hold = held.holder(personOf(request), () => raw.destroy());
-      const release = (): void => hold(0);
-      raw.once('finish', release).once('close', release);
       hold(octets);
+      onResponseEnd(raw, () => hold(0));
     }
     done();
   });

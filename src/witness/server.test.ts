@@ -117,7 +117,7 @@ describe('the server of a witness', () => {
     other.close();
   });
 
-  it('bounds the times of connections', async () => {
+  it('bounds connections and their times', async () => {
     assert.equal(server.headersTimeout, LIMITS.witnessRequestMs);
     assert.equal(server.requestTimeout, LIMITS.witnessRequestMs);
     assert.equal(server.keepAliveTimeout, LIMITS.witnessRequestMs);
