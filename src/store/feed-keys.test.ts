@@ -1,16 +1,20 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { createMemoryFeedKeys } from '../../test/support/feed/keys/memory-feed-keys.ts';
 import type { TestDatabase } from '../../test/support/store/fixtures.ts';
 import { postgresDatabase } from '../../test/support/store/postgres.ts';
 import { postgresMissing } from '../../test/support/store/postgres-files.ts';
-import { oneRow, updateRows } from '../../test/support/store/rows.ts';
+import { oneRow, query, updateRows } from '../../test/support/store/rows.ts';
 import { sqliteDatabase } from '../../test/support/store/sqlite.ts';
 import { aesGcmEncryption } from '../base/seal.ts';
 import type { FeedKeyStore, StoredKey } from '../feed/ports/feed-store.ts';
 import { openStore } from './open.ts';
 import { feedKeyStore } from './server-keys.ts';
+import { renewEpoch } from './service-facts.ts';
+import { copySqlite, renewSqliteEpoch } from './sqlite/backup.ts';
 import type { Store } from './store.ts';
 
 const encryption = aesGcmEncryption(Buffer.alloc(32, 1), randomBytes, 0);
@@ -120,6 +124,83 @@ describe('hourly keys in a row', () => {
       await assert.rejects(others.read());
       await store.write((tx) => updateRows(tx, 'feed_keys', { period: 8 }));
       await assert.rejects(keys.read());
+    } finally {
+      await store.close();
+      await database.drop();
+    }
+  });
+});
+
+/** Rows of keys as files have them. */
+async function rowsIn(store: Store): Promise<readonly Buffer[]> {
+  const rows = await query<{ secret: Uint8Array }>(
+    store.read,
+    'select secret from feed_keys order by period',
+  );
+  return rows.map(({ secret }) => Buffer.from(secret));
+}
+
+describe('an hourly key that was destroyed is not in the files of PostgreSQL', {
+  skip: postgresMissing() ?? false,
+}, () => {
+  /** Every table and index: the one from before a rewrite has another name. */
+  const FILES = `select encode(pg_read_binary_file(concat('base/', d.oid, '/', f.name), 0, 10000000, true), 'hex') as hex
+    from pg_database as d, pg_ls_dir(concat('base/', d.oid)) as f (name) where d.datname = current_database()`;
+  const cases: readonly [string, (keys: FeedKeyStore, store: Store) => Promise<unknown>][] = [
+    ['that is over', (keys) => keys.keep(8, 9)],
+    ['that was renewed', (keys) => keys.replaceAll(key(8))],
+    ['of an earlier epoch', (_, store) => store.write((tx) => renewEpoch(tx, 1))],
+  ];
+  for (const [title, destroy] of cases) {
+    it(title, async () => {
+      const database = await postgresDatabase();
+      const store = await openStore({ dataDir: '', databaseUrl: database.url, clock: Date.now });
+      try {
+        const keys = feedKeyStore(store, encryption);
+        await keys.add(key(7));
+        const [row] = await rowsIn(store);
+        const isInFiles = async (): Promise<boolean> => {
+          await database.query('checkpoint');
+          const found = (await database.query(FILES)) as { hex: string }[];
+          return found.some(({ hex }) => hex.includes(row!.toString('hex')));
+        };
+        await store.scrub();
+        assert.equal(await isInFiles(), true);
+        await destroy(keys, store);
+        await store.scrub();
+        assert.equal(await isInFiles(), false);
+        const file = () => query(store.read, "select pg_relation_filenode('feed_keys') as file");
+        const before = await file();
+        await store.scrub();
+        assert.deepEqual(await file(), before, 'it is rewritten once');
+      } finally {
+        await store.close();
+        await database.drop();
+      }
+    });
+  }
+});
+
+describe('a copy of an SQLite database', () => {
+  it('has no hourly key of the feed, nor the octets of one; neither has a restored one that had', async () => {
+    const database = await sqliteDatabase();
+    const store = await database.open();
+    try {
+      const keys = feedKeyStore(store, encryption);
+      for (const period of [7, 8]) await keys.add(key(period));
+      const rows = await rowsIn(store);
+      const has = (file: string): boolean => rows.some((row) => readFileSync(file).includes(row));
+      const copy = join(database.dataDir, 'copy');
+      copySqlite(database.file, copy);
+      assert.equal(has(copy), false);
+      assert.equal((await keys.read()).length, 2, 'the server has them');
+      await store.close();
+      assert.equal(has(database.file), true);
+      renewSqliteEpoch(database.file, 1);
+      assert.equal(has(database.file), false);
+      const restored = await database.open();
+      assert.deepEqual(await feedKeyStore(restored, encryption).read(), []);
+      await restored.close();
     } finally {
       await store.close();
       await database.drop();

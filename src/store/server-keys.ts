@@ -1,6 +1,7 @@
 import type { SecretEncryption } from '../base/seal.ts';
 import type { FeedKeyStore, StoredKey } from '../feed/ports/feed-store.ts';
 import { insertText, listStatement, statement } from './engine/statement.ts';
+import { NOTE_DESTROYED_KEYS } from './service-facts.ts';
 import type { Db, Store, Tx } from './store.ts';
 
 /** The signing keys of a zone. */
@@ -65,6 +66,7 @@ const KEEP = statement<{ first: number; last: number }>(
   'delete from feed_keys where period < :first or period > :last',
 );
 const DELETE_ALL = statement<object>('delete from feed_keys');
+const NOTE = statement<object>(NOTE_DESTROYED_KEYS);
 
 /**
  * Hourly keys in the database. A key is bound to its period: another row's does not decrypt.
@@ -92,11 +94,11 @@ export function feedKeyStore(
     add: (key) => write((tx) => insert(tx, key)),
     keep: (first, last) =>
       write(async (tx) => {
-        await KEEP.run(tx, { first, last });
+        if ((await KEEP.run(tx, { first, last })) > 0) await NOTE.run(tx, {});
       }),
     replaceAll: (key) =>
       write(async (tx) => {
-        await DELETE_ALL.run(tx, {});
+        if ((await DELETE_ALL.run(tx, {})) > 0) await NOTE.run(tx, {});
         await insert(tx, key);
       }),
   };

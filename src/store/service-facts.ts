@@ -5,8 +5,15 @@ import type { Db, Store, Tx } from './store.ts';
 /**
  * `epoch`: random, made with the database. `secret_fingerprint`: of the UQRP_SECRET that the database was made with. `server`: of
  * PostgreSQL, where the database is (`postgres/failover.ts`). `epoch_seq`: the last change before the present epoch; not there before the second one.
+ * `feed_keys_destroyed`: how often hourly keys were deleted; `feed_keys_vacuumed`: that number when their table was rewritten last (`destroyed-keys.ts`).
  */
-export type ServiceFact = 'epoch' | 'epoch_seq' | 'secret_fingerprint' | 'server';
+export type ServiceFact =
+  | 'epoch'
+  | 'epoch_seq'
+  | 'feed_keys_destroyed'
+  | 'feed_keys_vacuumed'
+  | 'secret_fingerprint'
+  | 'server';
 
 /** Facts about the database as a whole. Those of a new epoch and a new server replace the ones before. */
 export interface ServiceFactsTable {
@@ -40,16 +47,24 @@ const RENEW = statement<{ epoch: string; next: string }>(
   "update service_facts set value = :next where name = 'epoch' and value = :epoch",
 );
 
+/** Runs in each unit that deletes hourly keys. PostgreSQL has them on a page of its file until the table is rewritten. */
+export const NOTE_DESTROYED_KEYS = `insert into service_facts (name, value) values ('feed_keys_destroyed', '1')
+  on conflict (name) do update set value = cast(cast(service_facts.value as bigint) + 1 as text)`;
+
 /**
  * Runs in the unit that gives the database a later epoch, on either engine.
  *
  * Numbers of events that were sent and are lost must not be given to other events: receivers ignore an event whose number is not
  * higher than the one that they have. 31 bits have room for 400 epochs.
+ *
+ * The database may be a copy, with hourly keys that were destroyed since it was made: none is used again. Control makes another within a second.
  */
 export const WITH_NEW_EPOCH: readonly string[] = [
   'update event_counters set seq = seq + 5000000',
   `insert into service_facts (name, value) select 'epoch_seq', cast(seq as text) from feed_head where id = 1
   on conflict (name) do update set value = excluded.value`,
+  'delete from feed_keys',
+  NOTE_DESTROYED_KEYS,
 ];
 
 const FOLLOW_UP = WITH_NEW_EPOCH.map((sql) => statement<object>(sql));

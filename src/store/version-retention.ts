@@ -1,6 +1,6 @@
 /** Deletes versions: of ended histories, past their time, over the number of a record or of a customer. */
 import { LIMITS, TIERS } from '../base/limits.ts';
-import { listStatement, statement } from './engine/statement.ts';
+import { statement } from './engine/statement.ts';
 import type { Db, Store, Tx } from './store.ts';
 import { countDropped, countInHistory, dropUpTo, type KeptVersion } from './versions.ts';
 
@@ -59,7 +59,7 @@ const NEXT_ENDED = statement<{ least: number }, { id: number }>(
 );
 const DELETE_HISTORY = statement<{ id: number }>('delete from histories where id = :id');
 
-/** On PostgreSQL the row of an ended history stays until its key is out of the file: `vacuumKeys`. */
+/** On PostgreSQL the row of an ended history stays until its key is out of the file: `destroyed-keys.ts`. */
 const LEAST_ENDED = { sqlite: 1, postgres: 2 } as const;
 
 async function deleteEnded(tx: Tx): Promise<boolean> {
@@ -184,26 +184,4 @@ export async function pruneVersions(
   }
   await trimNext(store, signal);
   return isMore;
-}
-
-const VACUUMED = listStatement<{ ids: readonly number[] }>(
-  'update histories set ended = 2 where ended = 1 and id in (:ids)',
-  'bigint',
-);
-const TO_VACUUM = statement<object, { id: number }>(
-  'select id from histories where ended = 1 order by id limit 1000',
-);
-
-/**
- * Takes destroyed keys out of the files of PostgreSQL: a deleted row stays on its page until something overwrites it. Not in a unit.
- * @param vacuum rewrites the table of keys, which has one row for each history
- */
-export async function vacuumKeys(
-  { read, write }: Pick<Store, 'read' | 'write'>,
-  vacuum: (sql: string) => Promise<unknown>,
-): Promise<void> {
-  const ended = await TO_VACUUM.all(read, {});
-  if (ended.length === 0) return;
-  await vacuum('vacuum (full) history_keys');
-  await write((tx) => VACUUMED.run(tx, { ids: ended.map(({ id }) => id) }));
 }

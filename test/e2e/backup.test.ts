@@ -175,7 +175,7 @@ describe('backup and restore', () => {
     writeFileSync(join(data, 'keys', 'dataset-1.json'), '{}');
     const { code, out } = await runCli(['backup', join(dir, 'of postgres')], env);
     assert.equal(code, 0);
-    assert.match(out, /PostgreSQL with pg_dump\.\nUQRP_SECRET is not in it/);
+    assert.match(out, /PostgreSQL with pg_dump --exclude-table-data=feed_keys\.\nUQRP_SECRET is not in it/);
     await refused(
       ['restore', join(dir, 'of postgres')],
       settingsFor(join(dir, 'x')),

@@ -4,15 +4,19 @@ import { createPrivateKey, createPublicKey, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { aesGcmEncryption } from '../../src/base/seal.ts';
 import type { Bus } from '../../src/feed/bus/bus.ts';
 import { openNatsBus } from '../../src/feed/bus/nats/nats-bus.ts';
 import { nkeyKeys } from '../../src/feed/bus/nats/nkey.ts';
 import { type NodeKeyring, openNodeKeyring } from '../../src/feed/keys/node-keys.ts';
 import { openBatch, readRows } from '../../src/feed/message/batch.ts';
-import { feedKeyRing, feedVerifier } from '../../src/feed/message/keys.ts';
+import { type FeedKeyRing, feedKey, feedKeyRing, feedVerifier } from '../../src/feed/message/keys.ts';
 import { createRpc } from '../../src/feed/message/rpc.ts';
 import { type FeedCredentials, parseCredentials, serversOf } from '../../src/feed/ports/credentials.ts';
 import { FeedRefusedError } from '../../src/feed/ports/refusal.ts';
+import { deriveKey, loadSecret } from '../../src/ops/config/data-dir.ts';
+import { openStore } from '../../src/store/open.ts';
+import { FEED_KEYS_LABEL, feedKeyStore } from '../../src/store/server-keys.ts';
 import { runCli } from '../support/command.ts';
 import { inState } from '../support/feed/bus/bus-suite.ts';
 import { natsMissing, startNats } from '../support/feed/bus/nats-server.ts';
@@ -104,6 +108,10 @@ describe('uqrp feed erase', { skip: SKIP }, () => {
 
       await customer.call('DELETE', `/records/${doomed}`);
       await eventually(async () => (await read(node, 'get.doomed.acme.v1')).payload === null);
+      // A backup between delete and erase, with the secret beside the database.
+      const backup = join(world.feed.dir, '..', 'backup');
+      const made = await runCli(['backup', backup], { UQRP_DATA_DIR: control.dataDir });
+      assert.equal(made.code, 0, made.errors);
       await runCli(['node', 'remove', 'old1', '--feed', world.feed.dir], {});
       await world.broker.reload();
       const began = performance.now();
@@ -118,7 +126,11 @@ describe('uqrp feed erase', { skip: SKIP }, () => {
         parseCredentials(readFileSync(`${(await world.nodeEnv('fra1')).UQRP_FEED_CREDENTIALS}`, 'utf8')),
         opened,
       );
-      for (const copy of copies) assert.equal(reasonOf(copy, fresh, stolen), 'key', 'no key opens a copy');
+      const kept = await keysIn(backup);
+      for (const copy of copies) {
+        for (const ring of [fresh.ring(), kept])
+          assert.equal(reasonOf(copy, ring, stolen), 'key', 'no key opens a copy');
+      }
       for (const { dataDir } of [control, node]) {
         await eventually(
           async () => !holds(dataDir, SECRET) && !holds(dataDir, Buffer.from(SECRET).toString('base64')),
@@ -130,8 +142,8 @@ describe('uqrp feed erase', { skip: SKIP }, () => {
       assert.equal((await read(node, 'get.kept.acme.v1')).payload, 'kept');
       await eventually(async () => (await operator.readLast()) !== null);
       const last = (await operator.readLast())!.data;
-      assert.equal(reasonOf(last, thief, stolen), 'key');
-      assert.equal(reasonOf(last, fresh, stolen), 'read');
+      assert.equal(reasonOf(last, thief.ring(), stolen), 'key');
+      assert.equal(reasonOf(last, fresh.ring(), stolen), 'read');
       const late = await world.start(await world.nodeEnv('ams1'));
       await eventually(async () => (await read(late, 'get.later.acme.v1')).payload === 'later');
       assert.equal((await read(late, 'get.doomed.acme.v1')).payload, null);
@@ -171,6 +183,7 @@ describe('uqrp feed erase', { skip: SKIP }, () => {
 describe('uqrp feed epoch new', { skip: SKIP }, () => {
   it('every node builds its view again, and answers meanwhile', async () => {
     const world = await startManyNodes({ UQRP_DNSSEC: 'off' });
+    const opened: { stop(): Promise<void> }[] = [];
     try {
       const control = await world.start(world.controlEnv);
       const node = await world.start(await world.nodeEnv('fra1'));
@@ -181,6 +194,11 @@ describe('uqrp feed epoch new', { skip: SKIP }, () => {
       await customer.call('POST', '/records', { record });
       const answer = async (key: string) => (await read(node, `get.${key}.acme.v1`)).payload;
       await eventually(async () => (await answer('a')) === 'one');
+      const operator = parseCredentials(readFileSync(world.feed.control, 'utf8'));
+      const bus = await connected(operator, opened);
+      await eventually(async () => (await bus.readLast()) !== null);
+      const before = (await bus.readLast())!.data;
+      assert.equal(reasonOf(before, await keysIn(control.dataDir), operator), 'read');
       const epochOf = async (): Promise<boolean> => holds(join(node.dataDir, 'view'), epoch);
       const { epoch } = JSON.parse(await command(world, 'epoch', 'new', '--json')) as { epoch: string };
       await eventually(async () => {
@@ -190,7 +208,11 @@ describe('uqrp feed epoch new', { skip: SKIP }, () => {
       const later = { key: 'b.acme.v1', data: Buffer.from('two').toString('base64') };
       await customer.call('POST', '/records', { record: later });
       await eventually(async () => (await answer('b')) === 'two');
+      const keys = await keysIn(control.dataDir);
+      assert.equal(reasonOf(before, keys, operator), 'key');
+      await eventually(async () => reasonOf((await bus.readLast())!.data, keys, operator) === 'read');
     } finally {
+      for (const each of opened.toReversed()) await each.stop();
       await world.close();
     }
   });
@@ -240,11 +262,23 @@ async function thiefOf(
   return keyring;
 }
 
+/** The hourly keys that a data directory or a backup of it holds. */
+async function keysIn(folder: string): Promise<FeedKeyRing> {
+  const store = await openStore({ dataDir: folder, databaseUrl: null, clock: Date.now });
+  try {
+    const key = deriveKey(loadSecret(folder, null, false), FEED_KEYS_LABEL, 32);
+    const rows = await feedKeyStore(store, aesGcmEncryption(key, randomBytes, 0)).read();
+    return feedKeyRing(rows.map(({ secret }) => feedKey(secret)));
+  } finally {
+    await store.close();
+  }
+}
+
 const verifierOf = ({ verify }: FeedCredentials) => feedVerifier(verify.map((pem) => createPublicKey(pem)));
 
-function reasonOf(message: Uint8Array, keyring: NodeKeyring, credentials: FeedCredentials): string {
+function reasonOf(message: Uint8Array, ring: FeedKeyRing, credentials: FeedCredentials): string {
   try {
-    readRows(openBatch(message, verifierOf(credentials)), keyring.ring());
+    readRows(openBatch(message, verifierOf(credentials)), ring);
     return 'read';
   } catch (error) {
     if (error instanceof FeedRefusedError) return error.reason;

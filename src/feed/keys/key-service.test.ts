@@ -178,6 +178,23 @@ describe('hourly keys', () => {
   );
 
   it(
+    'rows that a new epoch deleted are followed by a key that control and nodes use within two seconds',
+    inWorld(async (world) => {
+      const [one, two] = [world.control('one'), world.control('two')];
+      const node = world.node('fra1');
+      await world.timers.advance(1_000);
+      const old = one.secrets().key.id;
+      await world.store.keep(0, 0);
+      await world.timers.advance(2_000);
+      const { id } = one.secrets().key;
+      assert.notEqual(hex(id), hex(old));
+      assert.equal(hex(two.secrets().key.id), hex(id));
+      assert.equal(hex(node.present()!.id), hex(id));
+      for (const holder of [one, two, node]) assert.equal(holder.ring().find(old), null);
+    }),
+  );
+
+  it(
     'a question is answered with the keys that another process has replaced since the last look at the database',
     inWorld(async (world) => {
       world.control('one');

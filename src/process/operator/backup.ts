@@ -125,7 +125,7 @@ export function makeBackup(
   const paths = pathsOf(dataDir, files).filter((path) => path !== DATABASE_FILE);
   if (engine === 'postgres' && paths.length === 0) {
     throw new InputError(
-      `There is nothing to back up in ${dataDir}: the database and its keys are in PostgreSQL. Dump it with pg_dump, and keep UQRP_SECRET ` +
+      `There is nothing to back up in ${dataDir}: the database and its keys are in PostgreSQL. Dump it with pg_dump --exclude-table-data=feed_keys, and keep UQRP_SECRET ` +
         '(docs/operations/back-up.md). uqrp-backup.timer is of no use here.',
     );
   }
@@ -191,7 +191,9 @@ export function backupFault(error: unknown, target: string): unknown {
 
 function notesFor(engine: 'sqlite' | 'postgres', hasOwnSecret: boolean): string[] {
   return [
-    ...(engine === 'postgres' ? ['The database is not in it: dump PostgreSQL with pg_dump.'] : []),
+    ...(engine === 'postgres'
+      ? ['The database is not in it: dump PostgreSQL with pg_dump --exclude-table-data=feed_keys.']
+      : []),
     ...(hasOwnSecret ? ['UQRP_SECRET is not in it: keep it with the backup, in a safe place.'] : []),
   ];
 }

@@ -7,7 +7,7 @@ const BUSY_TIMEOUT = 10_000;
 
 /**
  * Copies a database into a new file while other processes read and write it: one consistent state, that of a moment during the
- * call. Blocks this process until it is done.
+ * call. Blocks this process until it is done. Without the hourly keys of the feed: a copy is kept for longer than they may exist.
  * @param target must not exist
  * @throws the engine's error; the target is then of no use
  */
@@ -18,6 +18,19 @@ export function copySqlite(file: string, target: string): void {
   } finally {
     db.close();
   }
+  const copy = new DatabaseSync(target);
+  try {
+    // The octets too; and no page goes into a journal on the disk first.
+    copy.exec('pragma secure_delete = on; pragma journal_mode = memory');
+    if (hasTable(copy, 'feed_keys')) copy.exec('delete from feed_keys');
+  } finally {
+    copy.close();
+  }
+}
+
+/** A database of an earlier release may lack it. */
+function hasTable(db: DatabaseSync, name: string): boolean {
+  return db.prepare('select 1 from sqlite_schema where name = ?').get(name) !== undefined;
 }
 
 export interface SqliteFacts {
@@ -54,9 +67,8 @@ export function checkSqlite(file: string): SqliteFacts {
 export function renewSqliteEpoch(file: string, now: number): void {
   const db = new DatabaseSync(file, { timeout: BUSY_TIMEOUT });
   try {
-    const hasFacts =
-      db.prepare("select 1 from sqlite_schema where name = 'service_facts'").get() !== undefined;
-    const fact = hasFacts
+    db.exec('pragma secure_delete = on');
+    const fact = hasTable(db, 'service_facts')
       ? db.prepare("select value from service_facts where name = 'epoch'").get()
       : undefined;
     if (fact === undefined) return;
