@@ -311,6 +311,10 @@ export function addKeyCommands({ program, command, clock, json }: Builder): void
     .argument('<zsk|ksk>', 'which key is replaced')
     .option(...ZONE)
     .option('--confirm <what>', 'ds-added or ds-removed: what you have checked at the parent')
+    .option(
+      '--anew',
+      'publish a new key, in place of one that does not sign yet: somebody else may have that',
+    )
     .option('--dry-run', 'print the step, and change nothing')
     .option('--despite-nodes', 'switch although a node has not answered the new key for an hour')
     .addHelpText('after', examples('uqrp dnssec rollover zsk --dry-run', 'uqrp dnssec rollover zsk'))

@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { createPrivateKey, randomBytes } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { keyTag } from '../../src/dns/dnssec/key-set.ts';
+import { secretsCopy } from '../../src/feed/keys/secrets.ts';
+import { parseCredentials } from '../../src/feed/ports/credentials.ts';
+import { deriveKey } from '../../src/ops/config/data-dir.ts';
 import { RRTYPE } from '../../src/protocol/dns/codes.ts';
+import { runCli } from '../support/command.ts';
 import { natsMissing } from '../support/feed/bus/nats-server.ts';
 import { startManyNodes } from '../support/feed/many-nodes.ts';
 import type { Uqrp } from '../support/server-process.ts';
@@ -14,6 +19,8 @@ import { eventually } from './client.ts';
 const isKsk = (rdata: Uint8Array): boolean => rdata[1] === 1;
 
 interface Listed {
+  readonly role: string;
+  readonly state: string;
   readonly key_tag: number;
 }
 
@@ -61,4 +68,60 @@ describe('signing keys of nodes over a broker', { skip: natsMissing() ?? false }
       }
     });
   }
+
+  it('that was stolen while a key was published: no key that the node had signs after the steps of NODES.md', async () => {
+    const world = await startManyNodes();
+    try {
+      const control = await world.start(world.controlEnv);
+      const env = await world.nodeEnv('old1');
+      const node = await world.start(env);
+      const listed = (): Listed[] => JSON.parse(control.cli(['dnssec', 'keys', '--json'])) as Listed[];
+      for (const role of ['zsk', 'ksk']) control.cli(['dnssec', 'rollover', role]);
+      await eventually(async () => (await servedKeys(node.ports.dns)).length === 4);
+      const thief = (): number[] => tagsInCopy('old1', node.dataDir, `${env.UQRP_FEED_CREDENTIALS}`);
+      await eventually(async () => thief().length === 4);
+      const stolen = thief();
+
+      const removed = await runCli(['node', 'remove', 'old1', '--feed', world.feed.dir], {});
+      const commands = [...removed.errors.matchAll(/"uqrp (dnssec rollover [^"]+)"/g)].map(
+        ([, words]) => words!,
+      );
+      assert.deepEqual(commands, ['dnssec rollover zsk --anew', 'dnssec rollover ksk --anew']);
+      await world.broker.reload();
+      for (const command of commands)
+        assert.match(control.cli(command.split(' ')), /publish of key \d+ is done/);
+      const file = join(control.dataDir, 'keys', 'uqrp.net.json');
+      const set = JSON.parse(readFileSync(file, 'utf8')) as { keys: { stateSince: number }[] };
+      for (const key of set.keys) key.stateSince -= 400 * 86_400_000;
+      writeFileSync(file, JSON.stringify(set), { mode: 0o600 });
+      assert.match(control.cli(['dnssec', 'rollover', 'zsk']), /switch of key \d+ is done/);
+      const signs = listed().filter(({ role, state }) => role === 'zsk' && state === 'active');
+      assert.deepEqual(
+        signs.filter(({ key_tag }) => stolen.includes(key_tag)),
+        [],
+      );
+      assert.equal(signs.length, 1);
+      const next = listed().filter(({ state }) => state === 'published');
+      assert.deepEqual(
+        next.map(({ role, key_tag }) => [role, stolen.includes(key_tag)]),
+        [['ksk', false]],
+      );
+    } finally {
+      await world.close();
+    }
+  });
 });
+
+/** Tags of the keys in the copy on a node's disk, which its credentials decrypt: with their private parts. */
+function tagsInCopy(node: string, dataDir: string, credentials: string): number[] {
+  const { decrypt } = parseCredentials(readFileSync(credentials, 'utf8'));
+  const own = createPrivateKey(decrypt ?? '').export({ type: 'pkcs8', format: 'der' });
+  const key = deriveKey(own, 'node-secrets', 32);
+  const copy = secretsCopy({ path: join(dataDir, 'node-secrets'), node, key, random: randomBytes });
+  return copy.read()!.secrets.zones.flatMap(({ document }) =>
+    (JSON.parse(document) as { keys: { keyTag: number; privateKey: string }[] }).keys.map((key) => {
+      assert.match(key.privateKey, /PRIVATE KEY/);
+      return key.keyTag;
+    }),
+  );
+}

@@ -11,6 +11,7 @@ export interface DnssecOptions {
 
 export interface RolloverOptions extends DnssecOptions {
   readonly confirm?: string;
+  readonly anew?: boolean;
   readonly dryRun?: boolean;
   readonly despiteNodes?: boolean;
 }
@@ -44,7 +45,7 @@ export async function dnssecKeys(clock: Clock, { zone: asked }: DnssecOptions, j
   print(table([['ZONE', 'ROLE', 'TAG', 'ALGORITHM', 'STATE', 'SINCE', 'NEXT'], ...rows]));
 }
 
-/** Takes the next step of a rollover, or prints what it waits for. Safe to repeat. With `dryRun` nothing is changed. */
+/** Takes the next step of a rollover, or prints what it waits for. Safe to repeat, but for `anew`. With `dryRun` nothing is changed. */
 export async function dnssecRollover(
   clock: Clock,
   role: string,
@@ -53,11 +54,12 @@ export async function dnssecRollover(
 ): Promise<void> {
   if (role !== 'zsk' && role !== 'ksk') throw new UsageError('a rollover is of the zsk or the ksk');
   const confirmed = parseConfirmation(options.confirm);
+  const anew = options.anew === true;
   const dryRun = options.dryRun === true;
   const despiteNodes = options.despiteNodes === true;
   await withSigningKeys(commandConfig(), clock, options.zone, async (keys) => {
     for (const zone of keys.zones) {
-      const outcome = await keys.roll(zone, { role, confirmed, dryRun, despiteNodes });
+      const outcome = await keys.roll(zone, { role, confirmed, anew, dryRun, despiteNodes });
       if (json) print(JSON.stringify({ zone, dry_run: dryRun, ...outcomeJson(outcome, dryRun) }));
       else print(`${zone}: ${describe(outcome, dryRun)}`);
     }
@@ -75,9 +77,14 @@ function describe(outcome: Outcome, dryRun: boolean): string {
       ? `${done}; the rollover is complete`
       : `${done}; next: ${describeStep(outcome.next)}`;
   }
-  const waits = outcome.kind === 'wait' ? 'too early' : 'it needs your confirmation';
-  return `nothing changed, ${waits}: ${describeStep(outcome.next)}`;
+  return `nothing changed, ${REASONS[outcome.kind]}: ${describeStep(outcome.next)}`;
 }
+
+const REASONS: Readonly<Record<Exclude<Outcome['kind'], 'advanced'>, string>> = {
+  wait: 'too early',
+  confirm: 'it needs your confirmation',
+  unfinished: 'take the steps of the rollover that is under way to their end, then repeat this command',
+};
 
 const CONFIRMATIONS: Readonly<Record<Confirmation, string>> = {
   'ds-added': 'once the new DS is at all name servers of the parent: --confirm ds-added',

@@ -218,5 +218,9 @@ export function nodeConfig({ feed }: { readonly feed: string }): void {
 
 export function nodeRemove(name: string, { feed }: { readonly feed: string }): void {
   removeFeedNode(name, feed);
-  process.stderr.write(`removed ${name}. Send SIGHUP to nats-server: it ends the connection of the node.\n`);
+  process.stderr.write(
+    `removed ${name}. Send SIGHUP to nats-server: it ends the connection of the node.\n` +
+      'If somebody else may have its files: run "uqrp feed erase", then "uqrp dnssec rollover zsk --anew", and unless UQRP_DNSSEC is split ' +
+      '"uqrp dnssec rollover ksk --anew" (docs/NODES.md, "A node was stolen").\n',
+  );
 }

@@ -87,8 +87,11 @@ class World {
     return gone ? 'ds-removed' : null;
   }
 
-  advance(role: KeyRole, times: RolloverTimes): StepName | null {
-    const { keys, outcome } = advance(this.keys, role, options(this.ms, times, this.confirmable()));
+  advance(role: KeyRole, times: RolloverTimes, anew = false): StepName | null {
+    const { keys, outcome } = advance(this.keys, role, {
+      ...options(this.ms, times, this.confirmable()),
+      anew,
+    });
     assert.equal(keys === this.keys, outcome.kind !== 'advanced');
     if (keys !== this.keys) this.serve(keys);
     return outcome.kind === 'advanced' ? outcome.step : null;
@@ -255,14 +258,15 @@ test('two rollovers at any pace, with a parent of any delay, make no answer bogu
   const event = fc.record({
     delay: fc.oneof(fc.integer({ min: 0, max: 4 * HOUR }), fc.integer({ min: 0, max: 10 * DAY })),
     act: fc.constantFrom('zsk', 'ksk', 'ksk', 'parent' as const),
+    anew: fc.boolean(),
   });
   fc.assert(
     fc.property(fc.constantFrom('full', 'split'), fc.array(event, { maxLength: 60 }), (mode, events) => {
       const world = new World(mode);
-      for (const { delay, act } of events) {
+      for (const { delay, act, anew } of events) {
         world.now += delay;
         if (act === 'parent') world.takeDs();
-        else world.advance(act, ROLLOVER_TIMES);
+        else world.advance(act, ROLLOVER_TIMES, anew);
         assert.equal(world.bogus(), null);
       }
     }),
@@ -292,6 +296,51 @@ test('a call that is too early, or without confirmation of the parent, changes n
     assert.deepEqual([keys === seen.keys, outcome], [true, { kind: 'wait', next }]);
   }
   assert.equal(at(switchAt, null, seen.keys).outcome.kind, 'advanced');
+});
+
+test('a key that somebody else has and that does not sign yet is replaced, and never signs', () => {
+  for (const role of ['zsk', 'ksk'] as const) {
+    const world = new World('full');
+    assert.equal(world.advance(role, ROLLOVER_TIMES), 'publish');
+    const stolen = new Set(world.keys.keys.map(({ keyTag }) => keyTag));
+    // The parent may have taken its DS already.
+    world.takeDs();
+    world.now += HOUR;
+    assert.equal(world.advance(role, ROLLOVER_TIMES, true), 'publish');
+    for (; world.advance(role, ROLLOVER_TIMES) !== 'remove'; world.now += EAGER) {
+      world.takeDs();
+      assert.equal(world.bogus(), null);
+      const signs = world.keys.keys.find((key) => key.role === role && key.state === 'active')!;
+      if (world.keys.keys.some((key) => key.role === role && key.state === 'retired'))
+        assert.ok(!stolen.has(signs.keyTag), 'the key that signs is none of those');
+    }
+    for (const key of world.keys.keys) assert.equal(stolen.has(key.keyTag), key.role !== role);
+  }
+});
+
+test('a key is made anew only while none of its role is in use that will leave', () => {
+  const week = 8 * DAY * 1000;
+  const steps: [KeyRole, readonly (Confirmation | null)[], readonly string[]][] = [
+    ['zsk', [null, null, null], ['advanced', 'advanced', 'unfinished', 'advanced']],
+    [
+      'ksk',
+      [null, 'ds-added', null, null, 'ds-removed'],
+      ['advanced', 'advanced', 'unfinished', 'unfinished', 'unfinished', 'advanced'],
+    ],
+  ];
+  for (const [role, confirmations, expected] of steps) {
+    let keys = generateKeySet('x.net', START);
+    const found: string[] = [];
+    for (const [step, confirmed] of [...confirmations, null].entries()) {
+      const now = START + (step + 1) * week;
+      const anew = advance(keys, role, { ...options(now, ROLLOVER_TIMES, confirmed), anew: true });
+      found.push(anew.outcome.kind);
+      assert.equal(anew.keys === keys, anew.outcome.kind !== 'advanced');
+      if (anew.outcome.kind === 'advanced') assert.equal(anew.outcome.step, 'publish');
+      keys = advance(keys, role, options(now, ROLLOVER_TIMES, confirmed)).keys;
+    }
+    assert.deepEqual(found, expected, role);
+  }
 });
 
 test('the listing shows the next step of each key', () => {

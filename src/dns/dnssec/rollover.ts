@@ -58,13 +58,17 @@ export type RolloverOutcome =
   /** Too early: nothing was changed. */
   | { readonly kind: 'wait'; readonly next: NextStep }
   /** Nothing was changed: the operator has to check the parent first. */
-  | { readonly kind: 'confirm'; readonly next: NextStep };
+  | { readonly kind: 'confirm'; readonly next: NextStep }
+  /** Nothing was changed: a key made now has to wait until the rollover that is under way is complete. */
+  | { readonly kind: 'unfinished'; readonly next: NextStep };
 
 export interface AdvanceOptions {
   /** Milliseconds since the epoch. */
   readonly now: number;
   readonly times: RolloverTimes;
   readonly confirmed: Confirmation | null;
+  /** Only publishes a key, in place of one that was published and is in no use yet: somebody else may have that one. */
+  readonly anew?: boolean;
   /** Makes a published key whose tag is not in `taken`. */
   readonly generate: (role: KeyRole, taken: ReadonlySet<number>) => ZoneKey;
 }
@@ -79,8 +83,13 @@ export function advance(
   role: KeyRole,
   options: AdvanceOptions,
 ): { keys: KeySet; outcome: RolloverOutcome } {
-  const { now, times, confirmed } = options;
-  const plan = planOf(keySet, role, times) ?? beginning(keySet, role, options);
+  const { now, times, confirmed, anew = false } = options;
+  const unused = anew ? unusedKey(keySet, role) : undefined;
+  const underWay = unused === undefined ? planOf(keySet, role, times) : null;
+  if (anew && underWay !== null) {
+    return { keys: keySet, outcome: { kind: 'unfinished', next: stepOf(underWay) } };
+  }
+  const plan = underWay ?? beginning(keySet, role, options, unused);
   const next = stepOf(plan);
   if (now < plan.at) return { keys: keySet, outcome: { kind: 'wait', next } };
   if (plan.confirm !== null && plan.confirm !== confirmed) {
@@ -129,14 +138,31 @@ function stepOf({ step, keyTag, at, confirm }: Plan): NextStep {
   return { step, keyTag, at, confirm };
 }
 
-function beginning(keySet: KeySet, role: KeyRole, { now, generate }: AdvanceOptions): Plan {
+/**
+ * A key that may leave DNSKEY at any time: it has signed nothing that a cache may hold, and nobody has noted its DS at the parent. Even if the
+ * parent has that DS already, the active KSK's is there too, and validators need one that fits (RFC 4035 §5.2).
+ */
+function unusedKey({ keys }: KeySet, role: KeyRole): ZoneKey | undefined {
+  return keys.find((key) => key.role === role && key.state === 'published' && key.dsSeenAt === null);
+}
+
+/** @param unused leaves with the same step */
+function beginning(
+  keySet: KeySet,
+  role: KeyRole,
+  { now, generate }: AdvanceOptions,
+  unused: ZoneKey | undefined,
+): Plan {
   const fresh = generate(role, new Set(keySet.keys.map(({ keyTag }) => keyTag)));
   return {
     step: 'publish',
     keyTag: fresh.keyTag,
     at: now,
     confirm: null,
-    apply: (keys) => [...keys, { ...fresh, state: 'published', stateSince: now }],
+    apply: (keys) => [
+      ...keys.filter(({ keyTag }) => keyTag !== unused?.keyTag),
+      { ...fresh, state: 'published', stateSince: now },
+    ],
   };
 }
 

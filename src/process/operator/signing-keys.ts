@@ -23,6 +23,8 @@ interface ZoneStep {
   readonly role: KeyRole;
   /** What the operator has checked at the parent. */
   readonly confirmed: Confirmation | null;
+  /** As `AdvanceOptions`. */
+  readonly anew: boolean;
   /** Tells the step, and takes none. */
   readonly dryRun: boolean;
   /** Whether a key may sign that is not ready on every node. */
@@ -89,12 +91,12 @@ function signingKeys(
       }
       return all;
     },
-    async roll(zone, { role, confirmed, dryRun, despiteNodes }) {
+    async roll(zone, { role, confirmed, anew, dryRun, despiteNodes }) {
       const step = (set: KeySet): { keys: KeySet; outcome: RolloverOutcome } => {
         const now = clock();
         const generate = (of: KeyRole, taken: ReadonlySet<number>) =>
           generateKey(of, 'published', now, taken);
-        return advance(set, role, { now, times: ROLLOVER_TIMES, confirmed, generate });
+        return advance(set, role, { now, times: ROLLOVER_TIMES, confirmed, anew, generate });
       };
       if (dryRun) return step(await keys.load(zone)).outcome;
       if (control !== null && !despiteNodes) {
