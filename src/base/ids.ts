@@ -1,4 +1,4 @@
-import { type Random, randomUuid, realRandom } from './chance.ts';
+import { type Random, randomFraction, randomUuid, realRandom } from './chance.ts';
 import type { Clock } from './time.ts';
 
 /** Ids in one millisecond: 12 bits count them (RFC 9562 §6.2, method 1). */
@@ -42,10 +42,17 @@ function textOf(time: number): string {
 
 const EPOCH = /^(?<id>[^.]+)(?:\.(?<at>\d{1,15}))?$/;
 
-/** @param now milliseconds since the epoch. @returns a successor, also of one that a fast clock made */
-export function nextEpoch(epoch: string, now: number): string {
+/** Milliseconds, 17 minutes. */
+const AFTER_FAST_CLOCK = 2 ** 20;
+
+/**
+ * Two copies of a database, restored one after the other, must not get the same one: behind a fast clock, where the time does not tell them
+ * apart, chance does.
+ * @param now milliseconds since the epoch. @returns a successor, also of one that a fast clock made
+ */
+export function nextEpoch(epoch: string, now: number, random: Random = realRandom): string {
   const { id, at } = parts(epoch);
-  return `${id}.${Math.max(now, at + 1)}`;
+  return `${id}.${now > at ? now : at + 1 + Math.floor(randomFraction(random) * AFTER_FAST_CLOCK)}`;
 }
 
 /** Whether `epoch` is a successor of `earlier`. Never true for another database. */

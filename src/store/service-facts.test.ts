@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { onEachEngine } from '../../test/support/store/engines.ts';
-import { withStore } from '../../test/support/store/fixtures.ts';
+import { settle, withStore } from '../../test/support/store/fixtures.ts';
+import { insertRows, oneRow, updateRows } from '../../test/support/store/rows.ts';
 import { isSuccessor } from '../base/ids.ts';
 import { readFact, renewEpoch, writeFactOnce } from './service-facts.ts';
 
@@ -47,6 +48,34 @@ onEachEngine((create) => {
       assert.ok(isSuccessor(last, first));
       assert.equal((await other.changes.bounds()).epoch, last);
     });
+
+    scenario(
+      'no number of an event is given again, also when one backup is restored twice',
+      async (store) => {
+        const { customerId } = await settle(store);
+        const held = async (): Promise<number> => (await oneRow(store.read, 'event_counters')).seq;
+        const restored = async (at: number, seq = 41): Promise<number> => {
+          await store.write(async (tx) => {
+            await updateRows(tx, 'event_counters', { seq });
+            await tx.execute("update service_facts set value = 'backup.1' where name = 'epoch'", []);
+            await renewEpoch(tx, at);
+          });
+          return held();
+        };
+        await store.write((tx) => insertRows(tx, 'event_counters', { customer_id: customerId, seq: 41 }));
+        const now = Date.UTC(2026, 10, 29);
+        const first = await restored(now);
+        // A second later, after as many events as a second has at most.
+        assert.ok((await restored(now + 1_000)) >= first + 1_000_000);
+        assert.ok(first >= 5_000_041);
+        assert.ok((await restored(2)) >= 5_000_041, 'at least the constant');
+        assert.ok(
+          (await restored(999_999_999_999_999)) < Number.MAX_SAFE_INTEGER / 1.5,
+          'a clock that is wrong',
+        );
+        assert.equal(await restored(now, 2 ** 51), 2 ** 51 + 5_000_000);
+      },
+    );
 
     it('two databases have two epochs', async () => {
       const epochs: string[] = [];

@@ -1,4 +1,4 @@
-import { nextEpoch } from '../base/ids.ts';
+import { epochTime, nextEpoch } from '../base/ids.ts';
 import { insertText, statement } from './engine/statement.ts';
 import type { Db, Store, Tx } from './store.ts';
 
@@ -51,23 +51,28 @@ const RENEW = statement<{ epoch: string; next: string }>(
 export const NOTE_DESTROYED_KEYS = `insert into service_facts (name, value) values ('feed_keys_destroyed', '1')
   on conflict (name) do update set value = cast(cast(service_facts.value as bigint) + 1 as text)`;
 
+/** A counter of events has room for as many above this one. The time is reached in 2112. */
+const EVENTS_MAX = 2 ** 52;
+
 /**
- * Runs in the unit that gives the database a later epoch, on either engine.
+ * Runs in the unit that gives the database this later epoch, on either engine.
  *
  * Numbers of events that were sent and are lost must not be given to other events: receivers ignore an event whose number is not
- * higher than the one that they have. 31 bits have room for 400 epochs.
+ * higher than the one that they have. The database is a copy, and may be the second one that goes on from the same state, so a number that is
+ * higher than in the copy is not enough: numbers go on at the microsecond in which the epoch begins. No customer has a million events a second.
  *
- * The database may be a copy, with hourly keys that were destroyed since it was made: none is used again. Control makes another within a second.
+ * The copy may have hourly keys that were destroyed since it was made: none is used again. Control makes another within a second.
  */
-export const WITH_NEW_EPOCH: readonly string[] = [
-  'update event_counters set seq = seq + 5000000',
-  `insert into service_facts (name, value) select 'epoch_seq', cast(seq as text) from feed_head where id = 1
-  on conflict (name) do update set value = excluded.value`,
-  'delete from feed_keys',
-  NOTE_DESTROYED_KEYS,
-];
-
-const FOLLOW_UP = WITH_NEW_EPOCH.map((sql) => statement<object>(sql));
+export function withNewEpoch(epoch: string): readonly string[] {
+  const from = Math.min(epochTime(epoch) * 1_000, EVENTS_MAX);
+  return [
+    `update event_counters set seq = case when seq + 5000000 < ${from} then ${from} else seq + 5000000 end`,
+    `insert into service_facts (name, value) select 'epoch_seq', cast(seq as text) from feed_head where id = 1
+    on conflict (name) do update set value = excluded.value`,
+    'delete from feed_keys',
+    NOTE_DESTROYED_KEYS,
+  ];
+}
 
 /**
  * Gives the database a later epoch: every view is built again from it, and numbers of events are skipped.
@@ -80,7 +85,7 @@ export async function renewEpoch(tx: Tx, now: number): Promise<string> {
   const next = nextEpoch(epoch, now);
   // Another process has renewed it meanwhile: that one holds.
   if ((await RENEW.run(tx, { epoch, next })) === 0) return (await readFact(tx, 'epoch')) ?? next;
-  for (const each of FOLLOW_UP) await each.run(tx, {});
+  for (const sql of withNewEpoch(next)) await tx.execute(sql, []);
   return next;
 }
 

@@ -1,7 +1,7 @@
 /** Whether the database went on elsewhere, where it may lack the last commits: on a promoted standby, or as a restored copy. */
 import { nextEpoch } from '../../base/ids.ts';
 import type { Clock } from '../../base/time.ts';
-import { WITH_NEW_EPOCH } from '../service-facts.ts';
+import { withNewEpoch } from '../service-facts.ts';
 import { PATIENT_TIMEOUT } from './driver.ts';
 
 interface Connection {
@@ -77,8 +77,10 @@ export async function noticeMove(client: Connection, clock: Clock): Promise<void
   const [facts] = known.rows;
   if (facts === undefined || facts.server === server) return;
   if (facts.server === null) await client.query(FIRST, [server]);
-  else if (facts.epoch !== null)
-    await move(client, [server, facts.server, nextEpoch(facts.epoch, clock()), facts.epoch]);
+  else if (facts.epoch !== null) {
+    const next = nextEpoch(facts.epoch, clock());
+    await move(client, [server, facts.server, next, facts.epoch], next);
+  }
 }
 
 async function serverOf(client: Connection): Promise<string | null> {
@@ -93,7 +95,7 @@ async function serverOf(client: Connection): Promise<string | null> {
 }
 
 /** @param values of `MOVE` */
-async function move(client: Connection, values: readonly string[]): Promise<void> {
+async function move(client: Connection, values: readonly string[], epoch: string): Promise<void> {
   // Whatever the role's default is: under a stricter one all processes but one would fail.
   await client.query('begin isolation level read committed');
   try {
@@ -101,7 +103,7 @@ async function move(client: Connection, values: readonly string[]): Promise<void
     await client.query('set local statement_timeout = 0');
     const { rows } = await client.query({ text: MOVE, values: [...values], query_timeout: PATIENT_TIMEOUT });
     if (rows.length > 0) {
-      for (const text of WITH_NEW_EPOCH) await client.query({ text, query_timeout: PATIENT_TIMEOUT });
+      for (const text of withNewEpoch(epoch)) await client.query({ text, query_timeout: PATIENT_TIMEOUT });
     }
     await client.query('commit');
   } catch (error) {

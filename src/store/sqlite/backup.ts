@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { nextEpoch } from '../../base/ids.ts';
-import { WITH_NEW_EPOCH } from '../service-facts.ts';
+import { withNewEpoch } from '../service-facts.ts';
 
 /** Milliseconds that the copy waits for a writer. */
 const BUSY_TIMEOUT = 10_000;
@@ -75,7 +75,7 @@ export function renewSqliteEpoch(file: string, now: number): void {
     const next = nextEpoch(String(fact.value), now);
     db.exec('begin immediate');
     db.prepare("update service_facts set value = ? where name = 'epoch'").run(next);
-    for (const sql of WITH_NEW_EPOCH) db.exec(sql);
+    for (const sql of withNewEpoch(next)) db.exec(sql);
     db.exec('commit');
   } finally {
     db.close();
