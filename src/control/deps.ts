@@ -1,4 +1,5 @@
 import type { Clock } from '../base/time.ts';
+import type { Actor } from '../http/actor.ts';
 import type { Store, Tx } from '../store/store.ts';
 
 /** Dependencies of use cases. A use case names only those that it needs: `HasStore & HasClock`. */
@@ -6,13 +7,22 @@ export interface HasStore {
   readonly store: Store;
 }
 
-/** Runs a unit of work, as `Store.write` does. */
-export type RunUnit = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
+/**
+ * Runs a unit of work of an actor, as `Store.write` does, once it holds the actor's customer and credential (`holdActor`).
+ * @param work gets the actor with the role that they have in this unit
+ * @param others further customers whose rows the unit holds
+ * @throws AppError 401 when the credential has ended since the request began
+ */
+export type RunUnit = <A extends Actor, T>(
+  actor: A,
+  work: (tx: Tx, held: A) => Promise<T>,
+  others?: readonly string[],
+) => Promise<T>;
 
 export interface HasUnit {
   /**
    * Runs the one unit of work of the use case, whose value is its result. That of a request also takes the idempotency key, stores the
-   * result under it, and notes where the unit stands in the feed (`unit.ts`). Elsewhere it is `store.write`.
+   * result under it, and notes where the unit stands in the feed (`unit.ts`). Elsewhere it is `writeAs`.
    */
   readonly unit: RunUnit;
 }

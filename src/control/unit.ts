@@ -9,7 +9,7 @@ import { actorOf } from '../http/guard.ts';
 import { marksOf, NO_MARKS } from '../store/engine/signals.ts';
 import { countAnswers, findAnswer, forgetAnswers, storeAnswer, takeKey } from '../store/idempotency-keys.ts';
 import type { Tx } from '../store/store.ts';
-import { holdCustomer } from './accounts/membership.ts';
+import { writeAs } from './accounts/membership.ts';
 import type { HasClock, HasStore, RunUnit } from './deps.ts';
 
 const ANSWER_KEPT = LIMITS.idempotencyHours * 3_600_000;
@@ -69,21 +69,18 @@ interface UnitDeps extends HasStore, HasClock {
   readonly answers: SecretEncryption;
 }
 
-/** The unit of work of a request. After its commit the answer says where it ended in the feed, for `GET /propagation`. */
-export function unitOf(
-  { store, clock, positions }: Omit<UnitDeps, 'answers'>,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): RunUnit {
-  const { customerId } = actorOf(request);
-  return async (work) => {
+/** The unit of work of a request, as `writeAs` runs it. After its commit the answer says where it ended in the feed, for `GET /propagation`. */
+export function unitOf({ store, clock, positions }: Omit<UnitDeps, 'answers'>, reply: FastifyReply): RunUnit {
+  return async (actor, work, others) => {
+    const { customerId } = actor;
     const at = clock();
     let marks = NO_MARKS;
-    const result = await store.write(async (tx) => {
-      const value = await work(tx);
+    const inUnit: typeof work = async (tx, held) => {
+      const value = await work(tx, held);
       marks = marksOf(tx);
       return value;
-    });
+    };
+    const result = await writeAs({ store, clock }, actor, inUnit, others);
     const { seq, epoch } = marks;
     if (seq !== null && epoch !== null) {
       reply.header('x-service-seq', positions.text(customerId, { seq, at, epoch: epochTag(epoch) }));
@@ -98,13 +95,13 @@ interface StoredAnswer {
   readonly result: unknown;
 }
 
-/** Rolls back a unit of work when another request has taken its key, or the account is gone. `runOnce` catches it. */
+/** Rolls back a unit of work when another request has taken its key. `runOnce` catches it. */
 class Repeated extends Error {}
 
 /**
  * Runs the use case of a POST, once for each `Idempotency-Key`. Its unit of work also stores its result: a crash leaves both or none. A
  * second request waits for the result of the first. A failure leaves the key free.
- * @throws AppError 400 for an invalid key; 401 when the account was deleted since the request began; 422 when the key was used for another
+ * @throws AppError 400 for an invalid key; 401 when the credential has ended since the request began, also for a repeat that waited; 422 when the key was used for another
  *   request, or the customer has too many keys; errors of `run`
  */
 export async function runOnce<T>(
@@ -113,7 +110,7 @@ export async function runOnce<T>(
   reply: FastifyReply,
   run: (unit: RunUnit) => Promise<T>,
 ): Promise<T> {
-  const unit = unitOf(deps, request, reply);
+  const unit = unitOf(deps, reply);
   const key = request.headers['idempotency-key'];
   if (key === undefined) return run(unit);
   if (typeof key !== 'string' || !KEY.test(key)) {
@@ -136,26 +133,26 @@ export async function runOnce<T>(
   const known = await findAnswer(store.read, id, before);
   if (known !== null) return resultOf(known);
   try {
-    return await run((work) =>
-      unit(async (tx) => {
-        const row = { id, customer_id: actor.customerId, created_at: now };
-        if (!(await takeKey(tx, row, before))) throw new Repeated();
-        const result = await work(tx);
-        const answer: StoredAnswer = { request: content, result };
-        await storeAnswer(tx, id, answers.encrypt(id, JSON.stringify(answer)));
-        await requireRoom(tx, actor);
-        return result;
-      }),
+    return await run((by, work, others) =>
+      unit(
+        by,
+        async (tx, held) => {
+          const row = { id, customer_id: actor.customerId, created_at: now };
+          if (!(await takeKey(tx, row, before))) throw new Repeated();
+          const result = await work(tx, held);
+          const answer: StoredAnswer = { request: content, result };
+          await storeAnswer(tx, id, answers.encrypt(id, JSON.stringify(answer)));
+          await requireRoom(tx, actor);
+          return result;
+        },
+        others,
+      ),
     );
   } catch (error) {
     if (!(error instanceof Repeated)) throw error;
   }
-  // A unit of work starts after the unit that took the key has committed. Answers go with their account.
-  const other = await store.write(async (tx) => {
-    const answer = await findAnswer(tx, id, before);
-    if (answer === null) await holdCustomer(tx, actor.customerId);
-    return answer;
-  });
+  // The unit that took the key has committed: it held the row of the customer, as this one does.
+  const other = await writeAs(deps, actor, (tx) => findAnswer(tx, id, before));
   if (other === null) throw new Error('an idempotency key was taken and has no answer');
   return resultOf(other);
 }

@@ -3,6 +3,7 @@ import { type Random, realRandom } from '../base/chance.ts';
 import { timeOrderedUuids } from '../base/ids.ts';
 import { aesGcmEncryption } from '../base/seal.ts';
 import type { Clock } from '../base/time.ts';
+import { writeAs } from '../control/accounts/membership.ts';
 import { type HasSessions, openSessions } from '../control/accounts/sessions.ts';
 import type {
   HasClock,
@@ -50,7 +51,7 @@ export function makeDeps(
   const newId = timeOrderedUuids(clock, random);
   return {
     store,
-    unit: (work) => store.write(work),
+    unit: (actor, work, others) => writeAs({ store, clock }, actor, work, others),
     clock,
     random,
     newId,

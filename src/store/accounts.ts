@@ -91,6 +91,23 @@ export async function lockCustomer(tx: Tx, id: string): Promise<boolean> {
   return rows[0]?.closing === 0;
 }
 
+const LOCK_SEVERAL = listStatement<{ ids: readonly string[] }, { id: string; closing: number }>(
+  'select id, closing from customers where id in (:ids) order by id',
+  'text',
+  { lock: 'for no key update' },
+);
+
+/**
+ * As `lockCustomer`, of several, in the order of their ids: two units that lock in different orders would wait for each other.
+ * @returns the ids of those that are not being deleted
+ */
+export async function lockCustomers(tx: Tx, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  const [id = '', ...more] = new Set(ids);
+  if (more.length === 0) return new Set((await lockCustomer(tx, id)) ? [id] : []);
+  const rows = await LOCK_SEVERAL.all(tx, { ids: [id, ...more] });
+  return new Set(rows.filter(({ closing }) => closing === 0).map((row) => row.id));
+}
+
 const SUSPENDED = statement<{ id: string }, { id: string }>(
   'select id from namespaces where customer_id = :id and suspended = 1 limit 1',
 );
@@ -273,14 +290,34 @@ export async function findSession(db: Db, id: string, now: number): Promise<Live
   return rows[0] ?? null;
 }
 
-const HOLD_SESSION = statement<{ id: string; now: number }, { expires_at: number }>(
-  'select expires_at from sessions where id = :id and revoked_at is null and expires_at > :now',
-  { lock: 'for update' },
+interface SessionOfMember {
+  readonly id: string;
+  readonly userId: string;
+  readonly customerId: string;
+  readonly now: number;
+}
+
+const ROLE_IN_SESSION = statement<SessionOfMember, Pick<MembershipsTable, 'role'>>(
+  `select memberships.role from sessions join memberships on memberships.user_id = sessions.user_id
+  where sessions.id = :id and sessions.user_id = :userId and sessions.revoked_at is null and sessions.expires_at > :now
+  and memberships.customer_id = :customerId`,
 );
 
-/** Holds a session until the unit ends, so that its sign-out comes before or after. @returns its end; null: it counts no more */
-export async function holdSession(tx: Tx, id: string, now: number): Promise<number | null> {
-  return (await HOLD_SESSION.first(tx, { id, now }))?.expires_at ?? null;
+/**
+ * The role of a user in a customer, while the session counts. It may act for another customer by now: what it was asked before, it may still do.
+ * @returns null: the session has ended, or the user is no member
+ */
+export async function roleInSession(db: Db, session: SessionOfMember): Promise<MemberRole | null> {
+  return (await ROLE_IN_SESSION.first(db, session))?.role ?? null;
+}
+
+const END_OF_SESSION = statement<{ id: string; now: number }, { expires_at: number }>(
+  'select expires_at from sessions where id = :id and revoked_at is null and expires_at > :now',
+);
+
+/** When a session ends by itself. null: it counts no more */
+export async function endOfSession(db: Db, id: string, now: number): Promise<number | null> {
+  return (await END_OF_SESSION.first(db, { id, now }))?.expires_at ?? null;
 }
 
 const LIST = statement<{ userId: string; now: number }, SessionRow>(
@@ -307,7 +344,7 @@ const REVOKE = statement<{ id: string; userId: string; now: number }>(
   where id = :id and user_id = :userId and revoked_at is null and expires_at > :now`,
 );
 
-/** Ends a session of the user. @returns false when there is none that counts */
+/** Ends a session of the user, in a unit that holds the row of the user's own customer. @returns false when there is none that counts */
 export async function revokeSession(tx: Tx, id: string, userId: string, now: number): Promise<boolean> {
   const isRevoked = (await REVOKE.run(tx, { id, userId, now })) > 0;
   if (isRevoked) markWork(tx, 'credentials');
@@ -319,7 +356,7 @@ const REVOKE_ALL = statement<{ userId: string; now: number }, { id: string }>(
   where user_id = :userId and revoked_at is null and expires_at > :now returning id`,
 );
 
-/** Ends every session of the user. @returns the ids of those that counted */
+/** Ends every session of the user, in a unit that holds the row of the user's own customer. @returns the ids of those that counted */
 export async function revokeSessions(tx: Tx, userId: string, now: number): Promise<readonly string[]> {
   const revoked = await REVOKE_ALL.all(tx, { userId, now });
   if (revoked.length > 0) markWork(tx, 'credentials');

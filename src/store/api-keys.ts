@@ -46,6 +46,15 @@ export async function findLiveApiKey(db: Db, digest: string, now: number): Promi
   return FIND_LIVE.first(db, { digest, now });
 }
 
+const IS_LIVE = statement<{ id: string; now: number }, { id: string }>(
+  'select id from api_keys where id = :id and (expires_at is null or expires_at > :now)',
+);
+
+/** Whether a key has neither been deleted nor expired at `now`. */
+export async function isLiveApiKey(db: Db, id: string, now: number): Promise<boolean> {
+  return (await IS_LIVE.first(db, { id, now })) !== null;
+}
+
 const LIST = statement<{ customerId: string }, ApiKeyRow>(
   `select ${COLUMNS} from api_keys where customer_id = :customerId order by created_at, id`,
 );
@@ -69,7 +78,7 @@ const DELETE = statement<{ id: string; customerId: string }, DeletedApiKey>(
   'delete from api_keys where id = :id and customer_id = :customerId returning id, name',
 );
 
-/** @returns null when the customer has no such key */
+/** In a unit that holds the customer's row. @returns null when the customer has no such key */
 export async function deleteApiKey(tx: Tx, id: string, customerId: string): Promise<DeletedApiKey | null> {
   const deleted = await DELETE.first(tx, { id, customerId });
   if (deleted !== null) markWork(tx, 'credentials');

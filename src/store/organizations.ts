@@ -204,8 +204,8 @@ const MEMBERSHIPS = statement<{ userId: string }, Membership>(
 );
 
 /** The organizations of a user, in the order in which units lock them. */
-export function membershipsOf(tx: Tx, userId: string): Promise<Membership[]> {
-  return MEMBERSHIPS.all(tx, { userId });
+export function membershipsOf(db: Db, userId: string): Promise<Membership[]> {
+  return MEMBERSHIPS.all(db, { userId });
 }
 
 const DELETE_FORMER = statement<{ customer_id: string; email: string }>(

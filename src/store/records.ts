@@ -1,3 +1,4 @@
+import { lockCustomers } from './accounts.ts';
 import { insertText, listStatement, rowInsert, statement } from './engine/statement.ts';
 import type { NamespaceRow } from './namespaces.ts';
 import type { Db, Tx } from './store.ts';
@@ -256,10 +257,6 @@ const OWNERS = listStatement<Ids, { customer_id: string }>(
   'text',
 );
 
-const LOCK_CUSTOMERS = listStatement<Ids>('select id from customers where id in (:ids) order by id', 'text', {
-  lock: 'for no key update',
-});
-
 const LOCK_NAMESPACES = listStatement<
   Ids,
   Pick<NamespaceRow, 'id' | 'name' | 'customer_id'> & { closing: number }
@@ -277,7 +274,10 @@ export async function lockDueRecords(tx: Tx, now: number, limit: number): Promis
   if (due.length === 0) return [];
   const ids = [...new Set(due.map(({ namespace_id }) => namespace_id))];
   const owners = await OWNERS.all(tx, { ids });
-  await LOCK_CUSTOMERS.run(tx, { ids: owners.map(({ customer_id }) => customer_id) });
+  await lockCustomers(
+    tx,
+    owners.map(({ customer_id }) => customer_id),
+  );
   const locked = await LOCK_NAMESPACES.all(tx, { ids });
   const byId = new Map(locked.map((row) => [row.id, row]));
   return due.flatMap((record) => {

@@ -2,30 +2,52 @@ import { unauthenticated } from '../../base/errors.ts';
 import { nextTurn } from '../../base/lifecycle/timers.ts';
 import type { Actor } from '../../http/actor.ts';
 import { resourceSchema, UUID } from '../../protocol/input/schema.ts';
-import { lockCustomer, mailsOfUsers } from '../../store/accounts.ts';
+import { lockCustomers, mailsOfUsers, roleInSession } from '../../store/accounts.ts';
+import { isLiveApiKey } from '../../store/api-keys.ts';
 import { appendChanges } from '../../store/log/change-log.ts';
-import { findMember } from '../../store/organizations.ts';
 import { revokeTokensOf, revokeTokensOfSession } from '../../store/query-tokens.ts';
 import type { Db, Tx } from '../../store/store.ts';
 import { pauseWebhooksOf } from '../../store/webhooks/webhooks.ts';
+import type { HasClock, HasStore } from '../deps.ts';
+
+const ENDED = 'Credentials are not valid';
 
 /**
- * For a unit that adds to what a customer owns: holds the customer's row until the unit ends. The account may have been deleted since
- * the request began, and its deletion has already passed what the unit would add.
- * @throws AppError 401
+ * Begins a unit that writes for an actor: holds the row of the customer, and of a user also that of their own customer, until the unit ends.
+ * Who ends a credential holds one of them too: a key and a membership end under the row of their customer, a session under that of its user.
+ * So what ends it comes before this unit, which is refused, or after it, and passes what it wrote. The credential is read when the rows are
+ * held: the guard of the request read it long before, where a body, a name server or another unit was waited for.
+ * @param others further customers that the unit holds. All are taken in the order of their ids: taken later, they could meet a unit that
+ *   holds them and waits for this one
+ * @returns the actor with the role that they have now
+ * @throws AppError 401 when the credential or the membership has ended, or the account is being deleted
  */
-export async function holdCustomer(tx: Tx, id: string): Promise<void> {
-  if (!(await lockCustomer(tx, id))) throw unauthenticated('Credentials are not valid');
+export async function holdActor<A extends Actor>(
+  tx: Tx,
+  actor: A,
+  now: number,
+  others: readonly string[] = [],
+): Promise<A> {
+  const { customerId, userId, sessionId, apiKey } = actor;
+  const open = await lockCustomers(tx, [customerId, ...(userId === null ? [] : [userId]), ...others]);
+  if (!open.has(customerId)) throw unauthenticated(ENDED);
+  if (userId !== null && sessionId !== null) {
+    const role = await roleInSession(tx, { id: sessionId, userId, customerId, now });
+    if (role === null) throw unauthenticated(ENDED);
+    return { ...actor, role };
+  }
+  if (apiKey !== null && !(await isLiveApiKey(tx, apiKey.id, now))) throw unauthenticated(ENDED);
+  return actor;
 }
 
-/**
- * For a unit that makes what ends with a membership: holds the customer's row, and refuses a user who was removed since the request
- * began. The removal has already passed what the unit would make. @throws AppError 401
- */
-export async function holdActor(tx: Tx, { customerId, userId }: Actor): Promise<void> {
-  await holdCustomer(tx, customerId);
-  if (userId === null || userId === customerId) return;
-  if ((await findMember(tx, customerId, userId)) === null) throw unauthenticated('Credentials are not valid');
+/** `RunUnit` without a request: see there. */
+export function writeAs<A extends Actor, T>(
+  { store, clock }: HasStore & HasClock,
+  actor: A,
+  work: (tx: Tx, held: A) => Promise<T>,
+  others: readonly string[] = [],
+): Promise<T> {
+  return store.write(async (tx) => work(tx, await holdActor(tx, actor, clock(), others)));
 }
 
 /** Tokens revoked at a time. */
@@ -65,7 +87,7 @@ export async function makersFor(
 
 /**
  * Ends what a user made in a customer, in the unit that ends the membership: query tokens are revoked, webhooks rest until an owner
- * enables them. The unit holds the customer's row (`holdActor`), so that nothing is made meanwhile.
+ * enables them. The unit holds the customer's row, as that of who makes them (`holdActor`), so that nothing is made meanwhile.
  */
 export async function endWhatUserMade(
   tx: Tx,

@@ -16,6 +16,7 @@ import {
   listSessions,
   listUsersWithCounts,
   lockCustomer,
+  lockCustomers,
   type MemberRole,
   revokeSession,
   revokeSessions,
@@ -30,7 +31,7 @@ import type { Db, Tx } from '../../store/store.ts';
 import { closeWebhooks, pauseWebhooksAbove } from '../../store/webhooks/webhooks.ts';
 import { audited, auditFor, BY_OPERATOR, byActor } from '../audit/actions.ts';
 import type { HasClock, HasIds, HasStore } from '../deps.ts';
-import { endTokensOfSession, endWhatUserMade } from './membership.ts';
+import { endTokensOfSession, endWhatUserMade, writeAs } from './membership.ts';
 import type { HasSessions, NewSession } from './sessions.ts';
 
 export type UserResource = ReturnType<typeof userResource> & {
@@ -202,15 +203,15 @@ export async function listOwnSessions({ store, clock }: Deps, actor: SignedIn): 
 }
 
 /** Signs out one session at once. @throws AppError 404 */
-export async function endOwnSession({ store, clock }: Deps, actor: SignedIn, id: string): Promise<void> {
-  if (!(await endSession({ store, clock }, actor, id))) throw notFound('Session');
+export async function endOwnSession(deps: Deps, actor: SignedIn, id: string): Promise<void> {
+  if (!(await endSession(deps, actor, id))) throw notFound('Session');
 }
 
 /** @returns false when there is none that counts */
-function endSession({ store, clock }: Deps, actor: SignedIn, id: string): Promise<boolean> {
+function endSession(deps: Deps, actor: SignedIn, id: string): Promise<boolean> {
   const { userId } = actor;
-  return store.write(async (tx) => {
-    const now = clock();
+  return writeAs(deps, actor, async (tx) => {
+    const now = deps.clock();
     const isEnded = await revokeSession(tx, id, userId, now);
     if (!isEnded) return false;
     await endTokensOfSession(tx, id, now);
@@ -226,8 +227,8 @@ export async function signOut(deps: Deps, actor: SignedIn): Promise<void> {
 }
 
 /** Signs out everywhere, the session of the request included. */
-export async function endOwnSessions({ store, clock }: Deps, actor: SignedIn): Promise<void> {
-  await store.write((tx) => endSessions(tx, actor.userId, byActor(actor), clock()));
+export async function endOwnSessions(deps: Deps, actor: SignedIn): Promise<void> {
+  await writeAs(deps, actor, (tx) => endSessions(tx, actor.userId, byActor(actor), deps.clock()));
 }
 
 async function endSessions(
@@ -250,7 +251,12 @@ export async function sessionsOf({ store, clock }: Deps, email: string): Promise
 
 /** For the operator: signs a user out everywhere. @returns how many sessions ended. @throws AppError 404 */
 export async function endSessionsOf({ store, clock }: Deps, email: string): Promise<number> {
-  return store.write(async (tx) => endSessions(tx, await userIdOf(tx, email), BY_OPERATOR, clock()));
+  return store.write(async (tx) => {
+    const userId = await userIdOf(tx, email);
+    // As the unit of a request: no unit of these sessions is half done.
+    await lockCustomer(tx, userId);
+    return endSessions(tx, userId, BY_OPERATOR, clock());
+  });
 }
 
 async function userIdOf(db: Db, email: string): Promise<string> {
@@ -273,20 +279,21 @@ const LAST_OWNER =
  * @throws AppError 403 with a suspended namespace; 422 for another address, or the last owner of an organization
  */
 export async function deleteOwnAccount(
-  { store, clock }: HasStore & HasClock,
+  deps: HasStore & HasClock,
   actor: SignedIn,
   body: JsonObject,
 ): Promise<void> {
   const { userId } = actor;
   const { email } = ACCOUNT_DELETION.parse(body, undefined);
-  await store.write(async (tx) => {
+  const others = await organizationsOf(deps.store.read, userId);
+  const close = async (tx: Tx): Promise<void> => {
     const user = await findUserByEmail(tx, foldCase(email.trim()));
     if (user?.id !== userId) throw invalid(OTHER_ADDRESS);
-    await lockCustomer(tx, userId);
     // Its name would be free again: the suspension could be ended so.
     if (await hasSuspendedNamespace(tx, userId)) throw namespaceSuspended();
-    await closeAccount(tx, userId, byActor(actor), 'account.deleted', clock());
-  });
+    await closeAccount(tx, userId, byActor(actor), 'account.deleted', deps.clock());
+  };
+  await writeAs(deps, actor, close, others);
 }
 
 /** For the operator, also with suspended namespaces. @throws AppError 404; 422 for the last owner of an organization */
@@ -294,9 +301,13 @@ export async function deleteAccount({ store, clock }: HasStore & HasClock, email
   await store.write(async (tx) => {
     const user = await findUserByEmail(tx, foldCase(email.trim()));
     if (user === null) throw notFound('User');
-    await lockCustomer(tx, user.id);
+    await lockCustomers(tx, [user.id, ...(await organizationsOf(tx, user.id))]);
     await closeAccount(tx, user.id, BY_OPERATOR, 'operator.user_deleted', clock());
   });
+}
+
+async function organizationsOf(db: Db, userId: string): Promise<string[]> {
+  return (await membershipsOf(db, userId)).map(({ customer_id }) => customer_id);
 }
 
 /**
@@ -311,6 +322,7 @@ async function closeAccount(
   now: number,
 ): Promise<void> {
   for (const { customer_id: organization, role } of await membershipsOf(tx, id)) {
+    // Nearly always held. An invitation may have been accepted since the unit chose what to hold.
     await lockCustomer(tx, organization);
     if (role === 'owner' && (await countOtherOwners(tx, organization, id)) === 0) throw invalid(LAST_OWNER);
     await endWhatUserMade(tx, organization, id, now);

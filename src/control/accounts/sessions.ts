@@ -1,6 +1,7 @@
 import { createPrivateKey, createPublicKey, hash, hkdfSync, type KeyObject } from 'node:crypto';
 import { decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose';
 import { type Random, realRandom } from '../../base/chance.ts';
+import { unauthenticated } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { aesGcmEncryption, type SecretEncryption } from '../../base/seal.ts';
 import type { Clock } from '../../base/time.ts';
@@ -8,6 +9,7 @@ import type { Actor, ApiOperation } from '../../http/actor.ts';
 import {
   findSession,
   insertSession,
+  lockCustomer,
   type SignInMethod,
   touchSession,
   trimSessions,
@@ -15,7 +17,6 @@ import {
 import { addJwtKey, findJwtKey, findJwtKeyOf, type JwtKeysTable } from '../../store/sign-in.ts';
 import type { Store, Tx } from '../../store/store.ts';
 import { audited, auditFor, BY_OPERATOR, byUser } from '../audit/actions.ts';
-import { holdCustomer } from './membership.ts';
 
 /** Milliseconds between two updates of `last_used_at`. */
 const EVERY = 60_000;
@@ -274,7 +275,7 @@ export function openSessions(
       // A JWT has whole seconds.
       const expiresAt = Math.floor((issuedAt + SESSION_LENGTH) / 1000) * 1000;
       // Two sign-ins at once would both take the last place, and one beside the deletion of the account would meet no user.
-      await holdCustomer(tx, userId);
+      if (!(await lockCustomer(tx, userId))) throw unauthenticated('Credentials are not valid');
       await trimSessions(tx, userId, issuedAt, LIMITS.sessionsPerUser - 1);
       await insertSession(tx, {
         id: sessionId,

@@ -86,9 +86,9 @@ apiScenarios('Audit log', {
     const actor = (await customerActor(world.deps, customer.email))!;
     const deps: typeof world.deps = {
       ...world.deps,
-      unit: (work) =>
+      unit: (by, work) =>
         store.write(async (tx) => {
-          await work(tx);
+          await work(tx, by);
           throw new Error('the disk is full');
         }),
     };

@@ -105,9 +105,9 @@ const ROUTES = describeRoutes('Records', 'credential', {
 });
 
 export function historyRoutes(app: FastifyInstance, deps: ApiDeps): void {
-  const withUnit = (request: FastifyRequest, reply: FastifyReply) => ({
+  const withUnit = (reply: FastifyReply) => ({
     ...deps,
-    unit: unitOf(deps, request, reply),
+    unit: unitOf(deps, reply),
   });
   app.get('/records/:id/versions', ROUTES.list, (request) =>
     listRecordVersions(deps, actorOf(request), recordId(request), request.query as QueryParameters),
@@ -124,7 +124,7 @@ export function historyRoutes(app: FastifyInstance, deps: ApiDeps): void {
     return tagged(reply, restored).send(await shownAfter(deps, actor, restored));
   });
   app.delete('/records/:id/versions', ROUTES.erase, async (request, reply) => {
-    await eraseRecordVersions(withUnit(request, reply), actorOf(request), recordId(request));
+    await eraseRecordVersions(withUnit(reply), actorOf(request), recordId(request));
   });
   app.get('/namespaces/:id/versions', ROUTES.listKey, (request) =>
     listKeyVersions(deps, actorOf(request), namespaceId(request), request.query as QueryParameters),
@@ -144,7 +144,7 @@ export function historyRoutes(app: FastifyInstance, deps: ApiDeps): void {
   );
   app.delete('/namespaces/:id/versions', ROUTES.eraseKey, async (request, reply) => {
     await eraseKeyVersions(
-      withUnit(request, reply),
+      withUnit(reply),
       actorOf(request),
       namespaceId(request),
       request.query as QueryParameters,

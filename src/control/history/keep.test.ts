@@ -5,6 +5,7 @@ import { onEachEngine } from '../../../test/support/store/engines.ts';
 import { settle, withStore } from '../../../test/support/store/fixtures.ts';
 import { query } from '../../../test/support/store/rows.ts';
 import type { Store, Tx } from '../../store/store.ts';
+import type { RunUnit } from '../deps.ts';
 import { patchNamespace } from '../namespaces/rules.ts';
 import { writeBulk } from '../records/bulk.ts';
 import { createRecord, deleteRecord, patchRecord } from '../records/rules.ts';
@@ -14,8 +15,8 @@ const HISTORY = { versions: 5, days: 5 };
 const OF_HISTORY = /\b(?:record_versions|histories|history_keys)\b/;
 
 /** Runs a unit of work and notes its statements. */
-function watched(store: Store, texts: string[]): Store['write'] {
-  return (work) =>
+function watched(store: Store, texts: string[]): RunUnit {
+  return (actor, work) =>
     store.write((tx) => {
       const noting: Tx = {
         engine: tx.engine,
@@ -27,7 +28,7 @@ function watched(store: Store, texts: string[]): Store['write'] {
         },
         insertLast: (insert, values) => tx.insertLast(insert, values),
       };
-      return work(noting);
+      return work(noting, actor);
     });
 }
 

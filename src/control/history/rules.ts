@@ -31,7 +31,6 @@ import {
   type KeptVersion,
   listKeptVersions,
 } from '../../store/versions.ts';
-import { holdCustomer } from '../accounts/membership.ts';
 import { audit, audited } from '../audit/actions.ts';
 import type { HasClock, HasIds, HasStore, HasUnit, HasZoneLength } from '../deps.ts';
 import { authorizeNamespace, requireNotSuspended } from '../namespaces/rules.ts';
@@ -172,7 +171,7 @@ export async function restoreRecord(
   const { namespace } = await authorizeRecord(deps, actor, id);
   const { version } = RESTORE.parse(body, undefined);
   const now = deps.clock();
-  return deps.unit(async (tx) => {
+  return deps.unit(actor, async (tx) => {
     const home = await holdOpen(tx, namespace, actor.customerId);
     if (home === null) throw notFound('Record');
     const before = await holdWritable(tx, actor, id, now, condition);
@@ -224,8 +223,7 @@ export async function restoreDeleted(
   if (typeof key === 'string') throw invalid(key);
   if (key.namespace !== name) throw invalid('key is of another namespace');
   const now = deps.clock();
-  return deps.unit(async (tx) => {
-    await holdCustomer(tx, actor.customerId);
+  return deps.unit(actor, async (tx) => {
     const namespace = await lockNamespace(tx, id, actor.customerId);
     if (namespace === null) throw notFound('Namespace');
     requireNotSuspended(namespace);
@@ -298,7 +296,7 @@ async function eraseIn(
   id: string,
   key: string,
 ): Promise<void> {
-  await unit(async (tx) => {
+  await unit(actor, async (tx) => {
     const namespace = await lockNamespace(tx, id, actor.customerId);
     if (namespace === null) throw notFound('Namespace');
     requireNotSuspended(namespace);

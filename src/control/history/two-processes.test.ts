@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { testActor, testDeps } from '../../../test/support/store/deletion-world.ts';
+import { actingUnits, testActor, testDeps } from '../../../test/support/store/deletion-world.ts';
 import { onEachEngine } from '../../../test/support/store/engines.ts';
 import { settle, withStore } from '../../../test/support/store/fixtures.ts';
 import { query } from '../../../test/support/store/rows.ts';
@@ -97,7 +97,7 @@ onEachEngine((create) => {
 });
 
 function onStore(store: Store): Pick<UseCaseDeps, 'store' | 'unit'> {
-  return { store, unit: (work) => store.write(work) };
+  return { store, unit: actingUnits(store) };
 }
 
 function dataOf(i: number): string {

@@ -6,7 +6,6 @@ import type { JsonObject } from '../../protocol/input/fields.ts';
 import { lockNamespace } from '../../store/namespaces.ts';
 import { holdKnownRecords, type KnownRecord, type RecordsTable } from '../../store/records.ts';
 import { type KeptVersion, lastOfKeys, rankOf, versionsOfWrite } from '../../store/versions.ts';
-import { holdCustomer } from '../accounts/membership.ts';
 import type { HasIds } from '../deps.ts';
 import { authorizeNamespace, requireNotSuspended } from '../namespaces/rules.ts';
 import { auditBulk, carryOut, type WritePlan } from '../records/bulk.ts';
@@ -33,8 +32,7 @@ export async function undoWrite(
   // In another store, such as a restored backup, the same number is another write.
   const isOurs = position.epoch === epochTag(epoch);
   const now = deps.clock();
-  return deps.unit(async (tx) => {
-    await holdCustomer(tx, actor.customerId);
+  return deps.unit(actor, async (tx) => {
     const namespace = await lockNamespace(tx, id, actor.customerId);
     if (namespace === null) throw notFound('Namespace');
     requireNotSuspended(namespace);

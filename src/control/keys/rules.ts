@@ -33,7 +33,7 @@ import {
   touchApiKey,
 } from '../../store/api-keys.ts';
 import { findNamespacesByName } from '../../store/namespaces.ts';
-import { holdCustomer } from '../accounts/membership.ts';
+import { writeAs } from '../accounts/membership.ts';
 import { lastUses } from '../accounts/sessions.ts';
 import { audit, audited } from '../audit/actions.ts';
 import type { HasClock, HasIds, HasRandom, HasStore, HasUnit } from '../deps.ts';
@@ -151,8 +151,8 @@ export async function createApiKey(
     expires_at: expiresAt,
     created_at: now,
   };
-  return deps.unit(async (tx) => {
-    await holdCustomer(tx, actor.customerId);
+  return deps.unit(actor, async (tx, held) => {
+    requireOwner(held);
     const owned = await findNamespacesByName(tx, namespaces, actor.customerId);
     if (!namespaces.every((it) => owned.has(it))) {
       throw invalid('scopes.namespaces has a namespace that does not exist');
@@ -172,16 +172,13 @@ export async function listOwnApiKeys(deps: HasStore, actor: SignedIn): Promise<A
 }
 
 /** Revokes a key at once and for good. @throws AppError 403 for a member who is no owner, 404 */
-export async function deleteOwnApiKey(
-  { store, clock }: HasStore & HasClock,
-  actor: SignedIn,
-  id: string,
-): Promise<void> {
+export async function deleteOwnApiKey(deps: HasStore & HasClock, actor: SignedIn, id: string): Promise<void> {
   requireOwner(actor);
-  await store.write(async (tx) => {
+  await writeAs(deps, actor, async (tx, held) => {
+    requireOwner(held);
     const deleted = await deleteApiKey(tx, id, actor.customerId);
     if (deleted === null) throw notFound('API key');
-    await audit(tx, actor, clock(), 'api_key.deleted', audited.apiKey(deleted));
+    await audit(tx, actor, deps.clock(), 'api_key.deleted', audited.apiKey(deleted));
   });
 }
 

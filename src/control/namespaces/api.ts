@@ -92,18 +92,14 @@ export function namespaceRoutes(app: FastifyInstance, deps: ApiDeps): void {
   app.patch('/namespaces/:id', NAMESPACE_ROUTES.update, (request, reply) => {
     const change = envelope(request, 'namespace');
     return patchNamespace(
-      { ...deps, unit: unitOf(deps, request, reply) },
+      { ...deps, unit: unitOf(deps, reply) },
       actorOf(request),
       namespaceId(request),
       change,
     );
   });
   app.delete('/namespaces/:id', NAMESPACE_ROUTES.delete, async (request, reply) => {
-    await deleteNamespace(
-      { ...deps, unit: unitOf(deps, request, reply) },
-      actorOf(request),
-      namespaceId(request),
-    );
+    await deleteNamespace({ ...deps, unit: unitOf(deps, reply) }, actorOf(request), namespaceId(request));
   });
 }
 
@@ -157,7 +153,7 @@ export function queryTokenRoutes(app: FastifyInstance, deps: ApiDeps): void {
   );
   app.delete('/namespaces/:id/query_tokens/:token_id', QUERY_TOKEN_ROUTES.revoke, async (request, reply) => {
     const tokenId = pathId(request, 'token_id', 'Query token');
-    const unit = unitOf(deps, request, reply);
+    const unit = unitOf(deps, reply);
     await revokeOwnQueryToken({ ...deps, unit }, actorOf(request), namespaceId(request), tokenId);
   });
 }

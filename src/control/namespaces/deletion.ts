@@ -8,7 +8,6 @@ import {
   closingCustomers,
   deleteCustomer,
   lockClosingCustomer,
-  lockCustomer,
 } from '../../store/accounts.ts';
 import { deleteAuditOf } from '../../store/audit.ts';
 import { deleteAnswersOf } from '../../store/idempotency-keys.ts';
@@ -51,8 +50,7 @@ export async function deleteNamespace(
 ): Promise<void> {
   requireDeletable(actor, await authorizeNamespace(deps, actor, id));
   const now = deps.clock();
-  await deps.unit(async (tx) => {
-    await lockCustomer(tx, actor.customerId);
+  await deps.unit(actor, async (tx) => {
     const namespace = await lockNamespace(tx, id, actor.customerId);
     if (namespace === null) throw notFound('Namespace');
     requireDeletable(actor, namespace);

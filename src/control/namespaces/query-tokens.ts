@@ -18,7 +18,7 @@ import {
   queryTokenDigest,
   spellQueryToken,
 } from '../../protocol/query/query-token.ts';
-import { holdSession } from '../../store/accounts.ts';
+import { endOfSession } from '../../store/accounts.ts';
 import { appendChanges } from '../../store/log/change-log.ts';
 import { lockNamespace } from '../../store/namespaces.ts';
 import {
@@ -32,7 +32,7 @@ import {
   revokeQueryToken,
 } from '../../store/query-tokens.ts';
 import type { Tx } from '../../store/store.ts';
-import { holdActor, MADE_BY, type Maker, makersFor } from '../accounts/membership.ts';
+import { MADE_BY, type Maker, makersFor } from '../accounts/membership.ts';
 import { audit, audited } from '../audit/actions.ts';
 import type { HasClock, HasIds, HasRandom, HasStore, HasUnit } from '../deps.ts';
 import { authorizeNamespace, requireNotSuspended } from './rules.ts';
@@ -136,7 +136,7 @@ export async function mintQueryToken(
   if (session) requireSession(actor);
   if (session && given !== undefined) throw invalid('expires_in_days is not for a token of a session');
   const days = given ?? LIMITS.queryTokenDaysDefault;
-  if (actor.role === 'member' && days > LIMITS.queryTokenDaysOfMember) throw invalid(TOO_LONG_FOR_MEMBER);
+  requireDays(actor, days);
   const now = deps.clock();
   const token = spellQueryToken(deps.random(QUERY_TOKEN_BYTES));
   const asked: QueryTokenRow = {
@@ -150,11 +150,11 @@ export async function mintQueryToken(
     created_by: actor.userId,
     session_id: session ? actor.sessionId : null,
   };
-  return deps.unit(async (tx) => {
-    await holdActor(tx, actor);
-    const held = await lockNamespace(tx, namespaceId, actor.customerId);
-    if (held === null) throw notFound('Namespace');
-    requireNotSuspended(held);
+  return deps.unit(actor, async (tx, held) => {
+    requireDays(held, days);
+    const home = await lockNamespace(tx, namespaceId, actor.customerId);
+    if (home === null) throw notFound('Namespace');
+    requireNotSuspended(home);
     const row = await boundToSession(tx, asked, now);
     await forgetEndedTokens(tx, namespaceId, now - ENDED_KEPT);
     const live = await liveQueryTokens(tx, namespaceId, now);
@@ -168,14 +168,19 @@ export async function mintQueryToken(
     const { digest, expires_at: expiresAt } = row;
     const minted = { type: 'token.minted', namespace, digest, expiresAt } as const;
     await appendChanges(tx, [{ ...minted, owner: actor.customerId, cause: 'direct' }], now);
-    return { ...tokenResource(row, await makersFor(tx, actor, [row.created_by])), token };
+    return { ...tokenResource(row, await makersFor(tx, held, [row.created_by])), token };
   });
 }
 
-/** A token of a session ends with it at the latest. Its session is held, so that a sign-out finds the token. @throws AppError 401 */
+/** @throws AppError 422 for a member who is no owner */
+function requireDays({ role }: Actor, days: number): void {
+  if (role === 'member' && days > LIMITS.queryTokenDaysOfMember) throw invalid(TOO_LONG_FOR_MEMBER);
+}
+
+/** A token of a session ends with it at the latest. The unit holds its session, so that a sign-out finds the token. @throws AppError 401 */
 async function boundToSession(tx: Tx, row: QueryTokenRow, now: number): Promise<QueryTokenRow> {
   if (row.session_id === null) return row;
-  const end = await holdSession(tx, row.session_id, now);
+  const end = await endOfSession(tx, row.session_id, now);
   if (end === null) throw unauthenticated('Credentials are not valid');
   return { ...row, expires_at: end };
 }
@@ -229,7 +234,7 @@ export async function revokeOwnQueryToken(
 ): Promise<void> {
   const { name: namespace } = await authorizeNamespace(deps, actor, namespaceId);
   const now = deps.clock();
-  await deps.unit((tx) => revokeIn(tx, actor, tokenId, { id: namespaceId, name: namespace }, now));
+  await deps.unit(actor, (tx) => revokeIn(tx, actor, tokenId, { id: namespaceId, name: namespace }, now));
 }
 
 /** @throws AppError 404 */

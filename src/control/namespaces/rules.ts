@@ -22,7 +22,6 @@ import {
   setNamespaceSettings,
 } from '../../store/namespaces.ts';
 import { findOwner } from '../../store/webhooks/fan-out.ts';
-import { holdCustomer } from '../accounts/membership.ts';
 import { audit, audited, auditFor, BY_OPERATOR } from '../audit/actions.ts';
 import type { HasClock, HasIds, HasStore, HasUnit } from '../deps.ts';
 import { type HasHistoryKeys, switchHistory } from '../history/keep.ts';
@@ -168,8 +167,7 @@ export async function createNamespace(
   if (actor.namespaces !== null) throw forbidden('API key is confined to namespaces and cannot create one');
   const { name } = NEW_NAMESPACE.parse(body, undefined);
   const now = deps.clock();
-  return deps.unit(async (tx) => {
-    await holdCustomer(tx, actor.customerId);
+  return deps.unit(actor, async (tx) => {
     if ((await countNamespaces(tx, actor.customerId)) >= LIMITS.namespacesPerCustomer) {
       throw new AppError('quota_exceeded', 'Namespace limit of the account reached');
     }
@@ -217,13 +215,15 @@ export async function patchNamespace(
   await authorizeNamespace(deps, actor, id);
   const { max_ttl, history } = NAMESPACE_PATCH.parse(body, undefined);
   // It weakens what a deletion promises.
-  if (history !== undefined) {
-    requireSession(actor);
-    requireOwner(actor);
-  }
+  const requireRight = (by: Actor): void => {
+    if (history === undefined) return;
+    requireSession(by);
+    requireOwner(by);
+  };
+  requireRight(actor);
   const now = deps.clock();
-  return deps.unit(async (tx) => {
-    await holdCustomer(tx, actor.customerId);
+  return deps.unit(actor, async (tx, held) => {
+    requireRight(held);
     const locked = await lockNamespace(tx, id, actor.customerId);
     if (locked === null) throw notFound('Namespace');
     requireNotSuspended(locked);

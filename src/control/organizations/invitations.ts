@@ -6,7 +6,6 @@ import type { SignedIn } from '../../http/actor.ts';
 import type { JsonObject } from '../../protocol/input/fields.ts';
 import { HEX_SECRET, resourceSchema, TIME, UUID } from '../../protocol/input/schema.ts';
 import { optional, parsedOf, required, shape } from '../../protocol/input/shape.ts';
-import { lockCustomer } from '../../store/accounts.ts';
 import {
   deleteEndedInvitations,
   deleteInvitation,
@@ -18,15 +17,17 @@ import {
   listMembers,
   putInvitation,
 } from '../../store/organizations.ts';
+import type { Db } from '../../store/store.ts';
+import { writeAs } from '../accounts/membership.ts';
 import { normalizeEmail } from '../accounts/rules.ts';
 import { audited, auditFor, byActor } from '../audit/actions.ts';
 import type { HasClock, HasIds, HasRandom, HasStore, HasUnit } from '../deps.ts';
 import {
   EMAIL_SCHEMA,
-  lockAsOwner,
   memberOf,
   type OrganizationResource,
   organizationResource,
+  ownedBy,
   ROLE,
   ROLE_SCHEMA,
   requireRoomOf,
@@ -101,17 +102,21 @@ export async function invite(deps: InviteDeps, actor: SignedIn, id: string, body
     created_at: now,
   };
   const { name } = await memberOf(deps.store.read, id, userId);
-  const invitation = await deps.unit(async (tx) => {
-    await lockAsOwner(tx, id, userId);
-    const members = await listMembers(tx, id);
-    if (members.some((member) => member.email === email)) throw invalid('email is that of a member');
-    await deleteEndedInvitations(tx, id, now);
-    await putInvitation(tx, row);
-    const waiting = await listInvitations(tx, id, now);
-    requireRoom(members.length + waiting.length - 1);
-    await auditFor(tx, id, byActor(actor), now, 'member.invited', audited.invitation(row));
-    return invitationResource(row);
-  });
+  const invitation = await deps.unit(
+    actor,
+    async (tx) => {
+      await ownedBy(tx, id, userId);
+      const members = await listMembers(tx, id);
+      if (members.some((member) => member.email === email)) throw invalid('email is that of a member');
+      await deleteEndedInvitations(tx, id, now);
+      await putInvitation(tx, row);
+      const waiting = await listInvitations(tx, id, now);
+      requireRoom(members.length + waiting.length - 1);
+      await auditFor(tx, id, byActor(actor), now, 'member.invited', audited.invitation(row));
+      return invitationResource(row);
+    },
+    [id],
+  );
   deps.sendInvitation({ to: email, organization: name, token });
   return invitation;
 }
@@ -130,26 +135,29 @@ export async function listOrganizationInvitations(
   id: string,
 ): Promise<InvitationResource[]> {
   const { userId } = actor;
-  return store.write(async (tx) => {
-    await lockAsOwner(tx, id, userId);
-    return (await listInvitations(tx, id, clock())).map(invitationResource);
-  });
+  await ownedBy(store.read, id, userId);
+  return (await listInvitations(store.read, id, clock())).map(invitationResource);
 }
 
 /** @throws AppError 403 for a user who is no owner, 404 */
 export async function withdrawInvitation(
-  { store, clock }: HasStore & HasClock,
+  deps: HasStore & HasClock,
   actor: SignedIn,
   id: string,
   invitationId: string,
 ): Promise<void> {
   const { userId } = actor;
-  await store.write(async (tx) => {
-    await lockAsOwner(tx, id, userId);
-    const deleted = await deleteInvitation(tx, invitationId, id);
-    if (deleted === null) throw notFound('Invitation');
-    await auditFor(tx, id, byActor(actor), clock(), 'member.removed', audited.invitation(deleted));
-  });
+  await writeAs(
+    deps,
+    actor,
+    async (tx) => {
+      await ownedBy(tx, id, userId);
+      const deleted = await deleteInvitation(tx, invitationId, id);
+      if (deleted === null) throw notFound('Invitation');
+      await auditFor(tx, id, byActor(actor), deps.clock(), 'member.removed', audited.invitation(deleted));
+    },
+    [id],
+  );
 }
 
 /**
@@ -157,29 +165,34 @@ export async function withdrawInvitation(
  * @throws AppError 404 for every token that this user cannot accept; 422
  */
 export async function acceptInvitation(
-  { unit, clock }: HasUnit & HasClock,
+  { store, unit, clock }: HasStore & HasUnit & HasClock,
   actor: SignedIn,
   body: JsonObject,
 ): Promise<OrganizationResource> {
   const { userId } = actor;
   const { token } = ACCEPTANCE.parse(body, {});
-  return unit(async (tx) => {
-    const now = clock();
-    const email = await findUserEmail(tx, userId);
-    const found = email === null ? null : await findInvitation(tx, digestOf(token), email, now);
-    if (found === null) throw notFound('Invitation');
-    const { id, customer_id, role } = found;
-    // In the order of ids: two users who invited each other would otherwise wait for each other.
-    for (const customer of [customer_id, userId].sort()) {
-      if (!(await lockCustomer(tx, customer))) throw notFound('Invitation');
-    }
-    // It may have been accepted or withdrawn until the row of the organization was held.
-    if ((await deleteInvitation(tx, id, customer_id)) === null) throw notFound('Invitation');
-    await requireRoomOf(tx, userId);
-    await insertMember(tx, { customer_id, user_id: userId, role, created_at: now });
-    await auditFor(tx, customer_id, byActor(actor), now, 'member.joined', audited.member(userId));
-    return organizationResource(await memberOf(tx, customer_id, userId));
-  });
+  const find = async (db: Db): Promise<InvitationRow | null> => {
+    const email = await findUserEmail(db, userId);
+    return email === null ? null : findInvitation(db, digestOf(token), email, clock());
+  };
+  const asked = await find(store.read);
+  return unit(
+    actor,
+    async (tx) => {
+      const now = clock();
+      // It may have been accepted or withdrawn until the row of the organization was held.
+      const found = asked && (await find(tx));
+      if (found === null) throw notFound('Invitation');
+      const { id, customer_id, role } = found;
+      await deleteInvitation(tx, id, customer_id);
+      await requireRoomOf(tx, userId);
+      await insertMember(tx, { customer_id, user_id: userId, role, created_at: now });
+      await auditFor(tx, customer_id, byActor(actor), now, 'member.joined', audited.member(userId));
+      return organizationResource(await memberOf(tx, customer_id, userId));
+    },
+    // Without an invitation too: a repeated request gets the answer of the first.
+    asked === null ? [] : [asked.customer_id],
+  );
 }
 
 function digestOf(token: string): string {

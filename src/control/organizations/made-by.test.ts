@@ -226,13 +226,14 @@ apiScenarios('organizations, what members made', {
     const world = await openWorld(store);
     const organization = await paid(world);
     const { owner, asOwner, path, namespaces } = organization;
-    const { person } = await newMember(world, organization);
+    const { person, session } = await newMember(world, organization);
+    const { id: sessionId } = (await session.get('/sessions')).json.find(({ current }: Json) => current);
     // The guard has passed; the unit of the mint runs after that of the removal.
     const actor: Actor = {
       customerId: organization.id,
       userId: person.id,
       personId: person.id,
-      sessionId: person.id,
+      sessionId,
       role: 'member',
       tier: 'pro',
       via: 'session',

@@ -37,7 +37,7 @@ import {
 } from '../../store/organizations.ts';
 import type { Db, Tx } from '../../store/store.ts';
 import { closeWebhooks, pauseWebhooksAbove } from '../../store/webhooks/webhooks.ts';
-import { endWhatUserMade, holdCustomer } from '../accounts/membership.ts';
+import { endWhatUserMade, writeAs } from '../accounts/membership.ts';
 import { audited, auditFor, BY_OPERATOR, byActor } from '../audit/actions.ts';
 import type { HasClock, HasIds, HasStore, HasUnit } from '../deps.ts';
 
@@ -110,13 +110,9 @@ export async function memberOf(db: Db, id: string, userId: string): Promise<Orga
   return row;
 }
 
-/**
- * Holds the organization's row until the unit ends, so that changes of its members come one after the other.
- * @throws AppError 404 see `memberOf`; 403 for a user who is no owner
- */
-export async function lockAsOwner(tx: Tx, id: string, userId: string): Promise<OrganizationRow> {
-  await lockCustomer(tx, id);
-  const row = await memberOf(tx, id, userId);
+/** The organization as `memberOf` finds it. @throws AppError 404; 403 for a user who is no owner */
+export async function ownedBy(db: Db, id: string, userId: string): Promise<OrganizationRow> {
+  const row = await memberOf(db, id, userId);
   if (row.role !== 'owner') throw forbidden('Only an owner of the organization may do this');
   return row;
 }
@@ -130,8 +126,7 @@ export async function createOrganization(
   const { userId } = actor;
   const { name } = NEW_ORGANIZATION.parse(body, {});
   const row = { id: newId(), name, tier: 'free', created_at: clock() } as const;
-  return unit(async (tx) => {
-    await holdCustomer(tx, userId);
+  return unit(actor, async (tx) => {
     await requireRoomOf(tx, userId);
     await insertOrganization(tx, row, userId);
     const object = audited.organization(row);
@@ -140,7 +135,7 @@ export async function createOrganization(
   });
 }
 
-/** A user belongs to a limited number of organizations. The caller holds the row of the user's own customer. */
+/** A user belongs to a limited number of organizations. The unit holds the row of the user's own customer. */
 export async function requireRoomOf(tx: Tx, userId: string): Promise<void> {
   const all = await listOrganizations(tx, userId);
   if (all.length >= LIMITS.organizationsPerUser) {
@@ -160,20 +155,25 @@ export async function getOrganization({ store }: HasStore, actor: SignedIn, id: 
 
 /** @throws AppError 403 for a user who is no owner, 404, 422 */
 export async function patchOrganization(
-  { store, clock }: HasStore & HasClock,
+  deps: HasStore & HasClock,
   actor: SignedIn,
   id: string,
   body: JsonObject,
 ): Promise<OrganizationResource> {
   const { userId } = actor;
   const { name } = NEW_ORGANIZATION.parse(body, {});
-  return store.write(async (tx) => {
-    const row = await lockAsOwner(tx, id, userId);
-    await renameOrganization(tx, id, name);
-    const object = audited.organization({ id, name });
-    await auditFor(tx, id, byActor(actor), clock(), 'organization.changed', object);
-    return organizationResource({ ...row, name });
-  });
+  return writeAs(
+    deps,
+    actor,
+    async (tx) => {
+      const row = await ownedBy(tx, id, userId);
+      await renameOrganization(tx, id, name);
+      const object = audited.organization({ id, name });
+      await auditFor(tx, id, byActor(actor), deps.clock(), 'organization.changed', object);
+      return organizationResource({ ...row, name });
+    },
+    [id],
+  );
 }
 
 /**
@@ -181,21 +181,25 @@ export async function patchOrganization(
  * @throws AppError 404 for an organization that the user does not belong to, 422
  */
 export async function switchOrganization(
-  { store, clock }: HasStore & HasClock,
+  deps: HasStore & HasClock,
   actor: SignedIn,
   body: JsonObject,
 ): Promise<{ readonly organization: OrganizationResource | null }> {
   const { userId, sessionId } = actor;
   const { organization_id: id } = SESSION_SWITCH.parse(body, {});
-  return store.write(async (tx) => {
-    // Held against a removal of the member, which ends the sessions of the organization.
-    await lockCustomer(tx, id ?? userId);
-    const row = id === null ? null : await memberOf(tx, id, userId);
-    if (!(await setSessionCustomer(tx, sessionId, id ?? userId, clock()))) {
-      throw unauthenticated('Credentials are not valid');
-    }
-    return { organization: row && organizationResource(row) };
-  });
+  return writeAs(
+    deps,
+    actor,
+    async (tx) => {
+      // The unit holds the organization against a removal of the member, which ends its sessions there.
+      const row = id === null ? null : await memberOf(tx, id, userId);
+      if (!(await setSessionCustomer(tx, sessionId, id ?? userId, deps.clock()))) {
+        throw unauthenticated('Credentials are not valid');
+      }
+      return { organization: row && organizationResource(row) };
+    },
+    id === null ? [] : [id],
+  );
 }
 
 const LAST_OWNER = 'The last owner of an organization must stay its owner';
@@ -212,7 +216,7 @@ export async function listOrganizationMembers({ store }: HasStore, actor: Signed
 
 /** @throws AppError 403 for a user who is no owner, 404, 422 for faults or the last owner */
 export async function patchMember(
-  { store, clock }: HasStore & HasClock,
+  deps: HasStore & HasClock,
   actor: SignedIn,
   id: string,
   memberId: string,
@@ -220,15 +224,20 @@ export async function patchMember(
 ): Promise<MemberResource> {
   const { userId } = actor;
   const { role } = MEMBER_PATCH.parse(body, {});
-  return store.write(async (tx) => {
-    await lockAsOwner(tx, id, userId);
-    const member = await findMember(tx, id, memberId);
-    if (member === null) throw notFound('Member');
-    if (role !== 'owner') await requireOtherOwner(tx, id, member);
-    await setMemberRole(tx, id, memberId, role);
-    await auditFor(tx, id, byActor(actor), clock(), 'member.changed', audited.member(memberId));
-    return memberResource({ ...member, role });
-  });
+  return writeAs(
+    deps,
+    actor,
+    async (tx) => {
+      await ownedBy(tx, id, userId);
+      const member = await findMember(tx, id, memberId);
+      if (member === null) throw notFound('Member');
+      if (role !== 'owner') await requireOtherOwner(tx, id, member);
+      await setMemberRole(tx, id, memberId, role);
+      await auditFor(tx, id, byActor(actor), deps.clock(), 'member.changed', audited.member(memberId));
+      return memberResource({ ...member, role });
+    },
+    [id],
+  );
 }
 
 /**
@@ -237,26 +246,30 @@ export async function patchMember(
  * @throws AppError 403 for a user who is no owner and removes another; 404; 422 for the last owner
  */
 export async function removeMember(
-  { store, clock }: HasStore & HasClock,
+  deps: HasStore & HasClock,
   actor: SignedIn,
   id: string,
   memberId: string,
 ): Promise<void> {
   const { userId } = actor;
-  await store.write(async (tx) => {
-    await lockCustomer(tx, id);
-    const { role } = await memberOf(tx, id, userId);
-    if (role !== 'owner' && memberId !== userId) {
-      throw forbidden('Only an owner of the organization may do this');
-    }
-    const member = await findMember(tx, id, memberId);
-    if (member === null) throw notFound('Member');
-    await requireOtherOwner(tx, id, member);
-    const now = clock();
-    await endWhatUserMade(tx, id, memberId, now);
-    await deleteMember(tx, id, memberId, now);
-    await auditFor(tx, id, byActor(actor), now, 'member.removed', audited.member(memberId));
-  });
+  await writeAs(
+    deps,
+    actor,
+    async (tx) => {
+      const { role } = await memberOf(tx, id, userId);
+      if (role !== 'owner' && memberId !== userId) {
+        throw forbidden('Only an owner of the organization may do this');
+      }
+      const member = await findMember(tx, id, memberId);
+      if (member === null) throw notFound('Member');
+      await requireOtherOwner(tx, id, member);
+      const now = deps.clock();
+      await endWhatUserMade(tx, id, memberId, now);
+      await deleteMember(tx, id, memberId, now);
+      await auditFor(tx, id, byActor(actor), now, 'member.removed', audited.member(memberId));
+    },
+    [id],
+  );
 }
 
 async function requireOtherOwner(tx: Tx, id: string, member: MemberRow): Promise<void> {
@@ -270,23 +283,28 @@ async function requireOtherOwner(tx: Tx, id: string, member: MemberRow): Promise
  * @throws AppError 403 for a user who is no owner, or with a suspended namespace; 404
  */
 export async function deleteOrganization(
-  { store, clock }: HasStore & HasClock,
+  deps: HasStore & HasClock,
   actor: SignedIn,
   id: string,
 ): Promise<void> {
   const { userId } = actor;
-  await store.write(async (tx) => {
-    const organization = await lockAsOwner(tx, id, userId);
-    // Its name would be free again: the suspension could be ended so.
-    if (await hasSuspendedNamespace(tx, id)) throw namespaceSuspended();
-    await closeWebhooks(tx, id);
-    await closeCustomer(tx, id);
-    // The log of the organization goes with it.
-    const object = audited.organization(organization);
-    await auditFor(tx, userId, byActor(actor), clock(), 'organization.deleted', object);
-    markWork(tx, 'deletions');
-    markWork(tx, 'credentials');
-  });
+  await writeAs(
+    deps,
+    actor,
+    async (tx) => {
+      const organization = await ownedBy(tx, id, userId);
+      // Its name would be free again: the suspension could be ended so.
+      if (await hasSuspendedNamespace(tx, id)) throw namespaceSuspended();
+      await closeWebhooks(tx, id);
+      await closeCustomer(tx, id);
+      // The log of the organization goes with it.
+      const object = audited.organization(organization);
+      await auditFor(tx, userId, byActor(actor), deps.clock(), 'organization.deleted', object);
+      markWork(tx, 'deletions');
+      markWork(tx, 'credentials');
+    },
+    [id],
+  );
 }
 
 interface OrganizationListing {

@@ -21,7 +21,7 @@ import {
   usePasskey,
 } from '../../store/passkeys.ts';
 import type { Tx } from '../../store/store.ts';
-import { holdCustomer } from '../accounts/membership.ts';
+import { writeAs } from '../accounts/membership.ts';
 import { audited, auditFor, byActor } from '../audit/actions.ts';
 import type { HasRefusals } from '../audit/refusals.ts';
 import type { HasClock, HasIds, HasStore, HasUnit } from '../deps.ts';
@@ -130,15 +130,15 @@ export async function listOwnPasskeys({ store }: HasStore, actor: SignedIn): Pro
 
 /** Any passkey may be removed: a code by mail is always a way in. @throws AppError 404 */
 export async function deleteOwnPasskey(
-  { store, clock }: HasStore & HasClock,
+  deps: HasStore & HasClock,
   actor: SignedIn,
   id: string,
 ): Promise<void> {
   const { userId } = actor;
-  await store.write(async (tx) => {
+  await writeAs(deps, actor, async (tx) => {
     const deleted = await deletePasskey(tx, id, userId);
     if (deleted === null) throw notFound('Passkey');
-    await auditFor(tx, userId, byActor(actor), clock(), 'passkey.removed', audited.passkey(deleted));
+    await auditFor(tx, userId, byActor(actor), deps.clock(), 'passkey.removed', audited.passkey(deleted));
   });
 }
 
@@ -221,9 +221,7 @@ function storePasskey(
   row: PasskeyRow,
   challenge: CheckedChallenge,
 ) {
-  return deps.unit(async (tx) => {
-    // A user's own customer has the user's id: its row holds up what else the user adds.
-    await holdCustomer(tx, row.user_id);
+  return deps.unit(actor, async (tx) => {
     requireRoom(await countPasskeys(tx, row.user_id));
     if (!(await useChallenge(tx, challenge, row.user_id, deps.clock()))) throw invalid(CHALLENGE_ENDED);
     if (!(await insertPasskey(tx, row))) throw invalid(REGISTERED);

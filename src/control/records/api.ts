@@ -250,12 +250,12 @@ export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
   app.patch('/records/:id', ROUTES.update, async (request, reply) => {
     const condition = ifMatch(request);
     const body = envelope(request, 'record');
-    const unit = unitOf(deps, request, reply);
+    const unit = unitOf(deps, reply);
     const record = await patchRecord({ ...deps, unit }, actorOf(request), recordId(request), body, condition);
     return tagged(reply, record).send(record);
   });
   app.delete('/records/:id', ROUTES.delete, async (request, reply) => {
-    await deleteRecord({ ...deps, unit: unitOf(deps, request, reply) }, actorOf(request), recordId(request), {
+    await deleteRecord({ ...deps, unit: unitOf(deps, reply) }, actorOf(request), recordId(request), {
       condition: ifMatch(request),
       erase: eraseParameter(request),
     });

@@ -13,7 +13,6 @@ import {
   upsertRecords,
 } from '../../store/records.ts';
 import type { Tx } from '../../store/store.ts';
-import { holdCustomer } from '../accounts/membership.ts';
 import { audit, audited } from '../audit/actions.ts';
 import type { HasClock, HasIds, HasUnit, HasZoneLength } from '../deps.ts';
 import {
@@ -29,7 +28,7 @@ import { deletedChange, upsertedChange } from './shapes.ts';
 
 /**
  * Writes a batch completely or not at all: records are stored or replaced by key, keys under `delete` are deleted.
- * @throws AppError 422 for faults, unknown namespaces or a full account; 401 for one that was deleted meanwhile; 403 outside the allowlist or
+ * @throws AppError 422 for faults, unknown namespaces or a full account; 403 outside the allowlist or
  *   while suspended; 412 for a condition
  */
 export async function writeBulk(
@@ -39,8 +38,7 @@ export async function writeBulk(
 ): Promise<BulkResult> {
   const now = deps.clock();
   const bulk = parseBulk(body, { now, zoneLength: deps.zoneLength });
-  return deps.unit(async (tx) => {
-    await holdCustomer(tx, actor.customerId);
+  return deps.unit(actor, async (tx) => {
     const namespaces = await resolveNamespaces(tx, actor, bulk);
     const keys = [...bulk.records, ...bulk.delete].map((item) => item.key);
     const known = await holdKnownRecords(tx, keys);

@@ -18,7 +18,6 @@ import {
 } from '../../store/records.ts';
 import type { Tx } from '../../store/store.ts';
 import { eraseVersionsOf } from '../../store/versions.ts';
-import { holdCustomer } from '../accounts/membership.ts';
 import { audit, audited } from '../audit/actions.ts';
 import type { HasClock, HasIds, HasStore, HasUnit, HasZoneLength } from '../deps.ts';
 import {
@@ -68,7 +67,7 @@ export async function createRecord(
 ): Promise<BareRecord> {
   const now = deps.clock();
   const record = parseNewRecord(body, { now, zoneLength: deps.zoneLength });
-  return deps.unit(async (tx) => {
+  return deps.unit(actor, async (tx) => {
     const { row, seq } = await storeNew(tx, deps, actor, record, now, options);
     const object = audited.record(row, record.namespace);
     await audit(tx, actor, now, 'record.created', object, { after: row.updated_at, seq });
@@ -151,7 +150,7 @@ export async function patchRecord(
     await authorizeRecord(deps, actor, id);
     throw fault;
   }
-  return deps.unit(async (tx) => {
+  return deps.unit(actor, async (tx) => {
     // A namespace that is being deleted takes no payload.
     const home = await holdHome(tx, id, actor.customerId, now);
     if (home === null) throw notFound('Record');
@@ -185,7 +184,7 @@ export async function deleteRecord(
   const { key, namespace } = await authorizeRecord(deps, actor, id);
   const owner = actor.customerId;
   const now = deps.clock();
-  await deps.unit(async (tx) => {
+  await deps.unit(actor, async (tx) => {
     await addToRecordsCount(tx, owner, -1, 0);
     const home = await addToNamespaceCount(tx, namespace, owner, -1);
     if (home === null) throw notFound('Record');
@@ -240,10 +239,9 @@ export function newRow(
   return { id, namespace_id: namespaceId, ...columns, created_at: now, updated_at: now, revision };
 }
 
-/** Counts what a unit adds or deletes. @throws AppError 422 when the account is full; 401 when it was deleted since the request began */
+/** Counts what a unit adds or deletes. @throws AppError 422 when the account is full */
 export async function countRecords(tx: Tx, actor: Actor, delta: number): Promise<void> {
   const { customerId, tier } = actor;
   if (await addToRecordsCount(tx, customerId, delta, TIERS[tier].records)) return;
-  await holdCustomer(tx, customerId);
   throw new AppError('quota_exceeded', 'Record limit of the account reached');
 }

@@ -149,7 +149,7 @@ export async function redeliver(
   deliveryId: string,
 ): Promise<DeliveryResource> {
   const now = deps.clock();
-  return deps.unit(async (tx) => {
+  return deps.unit(actor, async (tx) => {
     const webhook = await lockAuthorized(tx, actor, webhookId);
     const delivery = await lockDelivery(tx, deliveryId, webhookId);
     if (delivery === null) throw notFound('Delivery');

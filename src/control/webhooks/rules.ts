@@ -26,7 +26,7 @@ import {
   type WebhookRow,
   type WebhookUpdate,
 } from '../../store/webhooks/webhooks.ts';
-import { holdActor, makersFor } from '../accounts/membership.ts';
+import { makersFor, writeAs } from '../accounts/membership.ts';
 import { audit, audited } from '../audit/actions.ts';
 import type { HasClock, HasIds, HasRandom, HasStore, HasUnit } from '../deps.ts';
 import { namespaceOfBody, testBody } from './events.ts';
@@ -82,8 +82,7 @@ export async function createWebhook(
   const id = deps.newId();
   const now = deps.clock();
   const { shown, stored } = makeSecrets(deps, id);
-  return deps.unit(async (tx) => {
-    await holdActor(tx, actor);
+  return deps.unit(actor, async (tx) => {
     await requireQuota(tx, actor, 1);
     const row: WebhookRow = {
       id,
@@ -134,8 +133,7 @@ export async function patchWebhook(
   const input = readWebhookPatch(body, actor, faults);
   await checkExternally(deps, actor, input, faults);
   if (faults.any) throw invalid(...faults.messages);
-  return deps.store.write(async (tx) => {
-    if (input.enabled === true) await holdActor(tx, actor);
+  return writeAs(deps, actor, async (tx) => {
     const row = await lockAuthorized(tx, actor, id);
     const change: WebhookUpdate = {
       name: input.name ?? row.name,
@@ -154,15 +152,11 @@ export async function patchWebhook(
 }
 
 /** Closes a webhook at once. `loops.ts` deletes its history later. @throws AppError 404, 403 */
-export async function deleteWebhook(
-  { store, clock }: HasStore & HasClock,
-  actor: Actor,
-  id: string,
-): Promise<void> {
-  await store.write(async (tx) => {
+export async function deleteWebhook(deps: HasStore & HasClock, actor: Actor, id: string): Promise<void> {
+  await writeAs(deps, actor, async (tx) => {
     const row = await lockAuthorized(tx, actor, id);
     await closeWebhook(tx, id);
-    await audit(tx, actor, clock(), 'webhook.deleted', audited.webhook(row));
+    await audit(tx, actor, deps.clock(), 'webhook.deleted', audited.webhook(row));
   });
 }
 
@@ -290,7 +284,7 @@ export async function regenerateSecrets(
   id: string,
 ): Promise<WebhookResource & WebhookSecrets> {
   const { shown, stored } = makeSecrets(deps, id);
-  return deps.unit(async (tx) => {
+  return deps.unit(actor, async (tx) => {
     const row = await lockAuthorized(tx, actor, id);
     await audit(tx, actor, deps.clock(), 'webhook.secret_renewed', audited.webhook(row));
     return { ...(await showWebhook(tx, actor, await updateWebhook(tx, row, stored))), ...shown };
@@ -334,7 +328,7 @@ export async function sendTest(deps: Omit<WebhookDeps, 'random'> & HasUnit, acto
     last_attempt_at: now,
     next_attempt_at: null,
   };
-  return deps.unit(async (tx) => {
+  return deps.unit(actor, async (tx) => {
     const row = await lockAuthorized(tx, actor, id);
     await insertDelivery(tx, { ...delivery, body: null });
     await audit(tx, actor, now, 'webhook.tested', audited.webhook(row));

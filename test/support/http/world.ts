@@ -6,6 +6,7 @@ import { backgroundTimers, type Timers } from '../../../src/base/lifecycle/timer
 import type { Tier } from '../../../src/base/limits.ts';
 import { aesGcmEncryption } from '../../../src/base/seal.ts';
 import type { Clock } from '../../../src/base/time.ts';
+import { writeAs } from '../../../src/control/accounts/membership.ts';
 import { createUser, issueToken } from '../../../src/control/accounts/rules.ts';
 import { openSessions } from '../../../src/control/accounts/sessions.ts';
 import { openSignInCodes } from '../../../src/control/accounts/sign-in.ts';
@@ -114,6 +115,11 @@ interface WorldOptions {
   readonly unsent?: ApiDeps['unsent'];
   /** Of what waits for a time that no clock tells. */
   readonly timers?: Timers;
+  /** Sends each request of a caller, such as with another credential. */
+  readonly around?: (
+    request: InjectOptions,
+    send: (request: InjectOptions) => Promise<Answer>,
+  ) => Promise<Answer>;
 }
 
 /** Letters of the longest zone in the tests: `uqrp.net`. */
@@ -158,7 +164,7 @@ export async function openWorld(shared: Store, options: WorldOptions = {}): Prom
   };
   const deps: ApiDeps & HasUnit = {
     store,
-    unit: (work) => store.write(work),
+    unit: (actor, work, others) => writeAs({ store, clock }, actor, work, others),
     clock,
     newId,
     random,
@@ -203,7 +209,7 @@ export async function openWorld(shared: Store, options: WorldOptions = {}): Prom
   const checks = checkAnswers(app, await contract());
   const { head } = await shared.changes.bounds();
 
-  const inject = async (request: InjectOptions): Promise<Answer> => {
+  const send = async (request: InjectOptions): Promise<Answer> => {
     const { statusCode, body, headers } = await bodyOf(app, request);
     checks.streamed(String(headers['x-request-id']), body);
     // What the OpenAPI document does not describe.
@@ -211,8 +217,10 @@ export async function openWorld(shared: Store, options: WorldOptions = {}): Prom
     const isJson = String(headers['content-type'] ?? '').startsWith('application/json');
     return { status: statusCode, json: isJson && body !== '' ? JSON.parse(body) : null, text: body, headers };
   };
+  const inject = (request: InjectOptions): Promise<Answer> =>
+    options.around?.(request, send) ?? send(request);
   const caller = (token: string | null): Caller => {
-    const send: Caller['send'] = (method, path, body, headers = {}) =>
+    const sends: Caller['send'] = (method, path, body, headers = {}) =>
       inject({
         method: method as 'GET',
         url: `/api/v1${path}`,
@@ -221,11 +229,11 @@ export async function openWorld(shared: Store, options: WorldOptions = {}): Prom
       });
     return {
       token: token ?? '',
-      send,
-      get: (path) => send('GET', path),
-      post: (path, body) => send('POST', path, body),
-      patch: (path, body) => send('PATCH', path, body),
-      del: (path) => send('DELETE', path),
+      send: sends,
+      get: (path) => sends('GET', path),
+      post: (path, body) => sends('POST', path, body),
+      patch: (path, body) => sends('PATCH', path, body),
+      del: (path) => sends('DELETE', path),
     };
   };
   return {

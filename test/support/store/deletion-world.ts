@@ -1,6 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { aesGcmEncryption } from '../../../src/base/seal.ts';
+import { writeAs } from '../../../src/control/accounts/membership.ts';
 import { openSessions } from '../../../src/control/accounts/sessions.ts';
+import type { RunUnit } from '../../../src/control/deps.ts';
 import type { Actor } from '../../../src/http/actor.ts';
 import type { UseCaseDeps } from '../../../src/process/use-case-deps.ts';
 import { appendChanges } from '../../../src/store/log/change-log.ts';
@@ -14,7 +16,7 @@ export function testDeps(store: Store, clock: () => number = () => 1): UseCaseDe
   const newId = (): string => randomUUID();
   return {
     store,
-    unit: (work) => store.write(work),
+    unit: actingUnits(store, clock),
     clock,
     newId,
     random: randomBytes,
@@ -22,6 +24,12 @@ export function testDeps(store: Store, clock: () => number = () => 1): UseCaseDe
     zoneLength: 8,
     sessions: openSessions({ store, clock, newId }, randomBytes(32)),
   };
+}
+
+/** Units that hold the customer alone: `testActor` has no session in the store. */
+export function actingUnits(store: Store, clock: () => number = () => 1): RunUnit {
+  return (actor, work, others) =>
+    writeAs({ store, clock }, { ...actor, sessionId: null }, (tx) => work(tx, actor), others);
 }
 
 /** The customer of a home, with every right. */
