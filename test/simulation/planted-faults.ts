@@ -72,15 +72,15 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
   'count-after-read': {
     why: 'the same from the other side: a change between reading and counting',
     file: 'src/dns/query/packet.ts',
-    from: 'const counted = { from: now, ...countersOf(to) };\n    view.refresh();\n    const answer = respond(request, to, options, now, transport);',
-    to: 'view.refresh();\n    const answer = respond(request, to, options, now, transport);\n    const counted = { from: now, ...countersOf(to) };',
+    from: 'const counted = { from: now, names: countersOf(to), access: countersOfAccess() };\n    view.refresh();\n    const answer = respond(request, to, options, now, transport);',
+    to: 'view.refresh();\n    const answer = respond(request, to, options, now, transport);\n    const counted = { from: now, names: countersOf(to), access: countersOfAccess() };',
     finds: ANSWERS,
   },
   'count-after-refresh': {
     why: 'a change between the refresh of the view and the count',
     file: 'src/dns/query/packet.ts',
-    from: 'const counted = { from: now, ...countersOf(to) };\n    view.refresh();',
-    to: 'view.refresh();\n    const counted = { from: now, ...countersOf(to) };',
+    from: 'const counted = { from: now, names: countersOf(to), access: countersOfAccess() };\n    view.refresh();',
+    to: 'view.refresh();\n    const counted = { from: now, names: countersOf(to), access: countersOfAccess() };',
     finds: ANSWERS,
   },
   'private-answer-without-end': {
