@@ -138,7 +138,7 @@ export const EQUIVALENTS: readonly Equivalent[] = [
   },
   {
     file: 'src/control/live/waits.ts',
-    text: "reply.raw.off('close', onClose);",
+    text: 'unlisten();',
     kinds: ORDER,
     reason: FREE_ORDER,
   },

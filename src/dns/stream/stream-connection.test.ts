@@ -15,7 +15,7 @@ const READ_OCTETS = 65_536;
 /** A socket whose peer never reads. */
 function deafSocket(): Duplex {
   const socket = new Duplex({ highWaterMark: WRITE_BUFFER_OCTETS, read() {}, write() {} });
-  return Object.assign(socket, { setNoDelay() {} });
+  return Object.assign(socket, { setNoDelay() {}, destroySoon: () => socket.destroy() });
 }
 
 test('what a peer sends without reading fills one read, and one that was under way: then reading stops', async () => {
