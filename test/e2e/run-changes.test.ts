@@ -61,8 +61,9 @@ describe('uqrp run while things change', () => {
     });
     return body as { id: string; token: string };
   };
-  const put = async (name: string, text: string): Promise<void> => {
-    const record = { key: `${name}.env.${space}.v1`, data: Buffer.from(text).toString('base64') };
+  const put = async (name: string, text: string, settings = {}): Promise<void> => {
+    const key = `${name}.env.${space}.v1`;
+    const record = { key, data: Buffer.from(text).toString('base64'), ...settings };
     const { status } = await owner.call('POST', '/records/bulk', { records: [record] });
     assert.ok(status < 300, String(status));
   };
@@ -171,6 +172,38 @@ describe('uqrp run while things change', () => {
     assert.equal(child.exitCode, null);
     await stop(child);
   });
+
+  for (const [what, refuse, again, fault] of [
+    [
+      'a value with an octet 0',
+      () => put('mode', '\0'),
+      () => put('mode', '\0', { ttl_seconds: 77 }),
+      'octet 0',
+    ],
+    [
+      'no records',
+      () => owner.call('POST', '/records/bulk', { delete: [`mode.env.${space}.v1`] }),
+      () => owner.call('PATCH', `/namespaces/${namespaceId}`, { namespace: { max_ttl: 120 } }),
+      'there are no records any more',
+    ],
+  ] as const) {
+    it(`${what}, and a further write: the next start in an outage has the last good values (refused values in the copy)`, async () => {
+      const { child, text } = startShell(
+        `trap "exit 0" TERM; echo start $MODE; ${LOOP}`,
+        '--on-change',
+        'restart',
+      );
+      await eventually(async () => text() === 'start one\n');
+      for (const [n, write] of [refuse, again].entries()) {
+        await write();
+        await eventually(async () => text().split(fault).length === n + 2);
+      }
+      // What waits to be written is written at the end.
+      assert.equal(await stop(child), 0);
+      const offline = ['run', '--namespace', space, '--offline', '--', 'printenv', 'MODE'];
+      assert.equal((await runCli(offline, env)).out, 'one\n');
+    });
+  }
 
   it('a signal that stops it during a restart stops the program for good', async () => {
     const script = `trap "sleep 2; echo end; exit 5" TERM; echo start $MODE; ${LOOP}`;

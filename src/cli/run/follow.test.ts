@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { InputError } from '../../base/errors.ts';
+import { type Following, follow } from './follow.ts';
+import type { Values } from './source.ts';
+
+/** The values of one record, or of none. `bad` is one that no program can have. */
+const valuesOf = (text: string): Values => {
+  const key = 'mode.env.shop.v1';
+  if (text === 'none') return { records: [], kept: [] };
+  return { records: [{ key, data: Buffer.from(text) }], kept: [{ key, envelope: text }] };
+};
+
+/** What the server answers: to a wait, whether a value of ours may have changed; to a read, the values. */
+interface Answers {
+  readonly changes: readonly boolean[];
+  readonly reads: readonly string[];
+}
+
+/** What becomes of a program that runs with `one` while the server answers so. It ends in the wait after the last answer. */
+async function actsOf({ changes, reads }: Answers, before: Partial<Following> = {}): Promise<string[]> {
+  const acts: string[] = [];
+  const ending = new AbortController();
+  const [waits, texts] = [changes.values(), reads.values()];
+  const named = (kept: Values['kept']): string => kept.map(({ envelope }) => envelope).join();
+  await follow({
+    source: {
+      origin: 'https://uqrp.example.com',
+      cursor: async () => 'now',
+      read: async () => valuesOf(texts.next().value ?? 'nothing more is read'),
+      async changes(since) {
+        const { done, value } = waits.next();
+        if (done !== true) return { next: since, isOurs: value };
+        ending.abort();
+        throw ending.signal.reason;
+      },
+    },
+    copy: {
+      save: (kept) => void acts.push(`save ${named(kept)}`),
+      confirm: (kept) => void acts.push(`confirm ${named(kept)}`),
+      remove: async () => void acts.push('remove'),
+    },
+    cursor: 'start',
+    ...valuesOf('one'),
+    signal: ending.signal,
+    async take(records) {
+      const text = String(records[0]?.data);
+      if (text === 'bad') throw new InputError('mode is bad');
+      acts.push(`take ${text}`);
+    },
+    say: (line) => void acts.push(line),
+    pause: async () => {},
+    ...before,
+  });
+  assert.equal(texts.next().done, true, 'every answer was read');
+  return acts;
+}
+
+const BAD = 'the program keeps its values: mode is bad';
+const NONE = 'the program keeps its values: there are no records any more';
+
+describe('a program that follows its values', () => {
+  for (const [what, answers, expected] of [
+    ['a value of now', { changes: [false], reads: [] }, ['confirm one']],
+    ['another value', { changes: [true, false], reads: ['two'] }, ['take two', 'save two', 'confirm two']],
+    [
+      'a write that changes no value',
+      { changes: [true, false], reads: ['one'] },
+      ['save one', 'confirm one'],
+    ],
+    [
+      'another value, and back',
+      { changes: [true, true, false], reads: ['two', 'one'] },
+      ['take two', 'save two', 'take one', 'save one', 'confirm one'],
+    ],
+    [
+      'a refused value that is written again',
+      { changes: [true, true, false], reads: ['bad', 'bad'] },
+      [BAD, BAD],
+    ],
+    [
+      'no records, and another change of the namespace',
+      { changes: [true, true, false], reads: ['none', 'none'] },
+      [NONE, NONE],
+    ],
+    [
+      'a refused value, and back',
+      { changes: [true, false, true, false], reads: ['bad', 'one'] },
+      [BAD, 'save one', 'confirm one'],
+    ],
+    [
+      'a refused value, and another one',
+      { changes: [true, true, false], reads: ['bad', 'two'] },
+      [BAD, 'take two', 'save two', 'confirm two'],
+    ],
+  ] as const) {
+    it(`${what}: the program and its copy have only values that were accepted (refused values in the copy)`, async () => {
+      assert.deepEqual(await actsOf(answers), expected);
+    });
+  }
+
+  for (const [read, expected] of [
+    ['one', ['save one', 'confirm one']],
+    ['two', ['take two', 'save two', 'confirm two']],
+    ['bad', [BAD]],
+    ['none', [NONE]],
+  ] as const) {
+    it(`started from its copy with one, when the server has ${read}: the copy is as good as before, or better`, async () => {
+      assert.deepEqual(
+        await actsOf({ changes: [false], reads: [read] }, { cursor: null, kept: null }),
+        expected,
+      );
+    });
+  }
+});
