@@ -109,6 +109,11 @@ function clientAt(baseUrl: string, token: string): Uqrp {
   }
 }
 
+/** Whether the server is away: the same call may succeed later. */
+export function isAway(error: unknown): error is UqrpError {
+  return error instanceof UqrpError && error.isPassing;
+}
+
 /** What a failure of the SDK says to an operator; any other error as it is. @param doubt what is said of a call without an answer */
 export function commandFault(error: unknown, origin: string, doubt = ''): unknown {
   if (error instanceof BulkError) return commandFault(error.reason, origin, doubt);

@@ -8,6 +8,7 @@ import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CLI, runCli, settingsFor, startCommand } from '../support/command.ts';
 import { freePort } from '../support/free-port.ts';
+import { proxyTo } from '../support/http/proxy.ts';
 import { type Account, account, startUqrp, type Uqrp } from '../support/server-process.ts';
 import { eventually } from './client.ts';
 
@@ -130,6 +131,32 @@ describe('uqrp run while things change', () => {
     // The copy has them, too.
     const offline = ['run', '--namespace', space, '--offline', '--', 'printenv', 'MODE'];
     assert.equal((await runCli(offline, env)).out, 'two\n');
+  });
+
+  it('starts from its copy, and goes on to follow, when a proxy answers in place of the server (404 of a proxy)', async () => {
+    await using proxy = await proxyTo(server.ports.http);
+    const through = ['--api', proxy.base];
+    const shown = ['run', '--namespace', space, ...through, '--', 'printenv', 'MODE'];
+    assert.equal((await runCli(shown, env)).out, 'one\n');
+    for (const status of [400, 401, 403, 404, 408]) {
+      proxy.answer(status);
+      const { code, out, errors } = await runCli(shown, env);
+      assert.deepEqual([code, out], [0, 'one\n'], String(status));
+      assert.match(errors, /\nvalues of \d\d:\d\d, \d+ s old\n$/);
+    }
+    const script = `trap "exit 0" TERM; echo start $MODE; ${LOOP}`;
+    const { child, text } = startShell(script, '--on-change', 'restart', ...through);
+    await eventually(async () => text().endsWith('start one\n'));
+    proxy.answer(null);
+    await put('mode', 'two');
+    await eventually(async () => text().endsWith('start two\n'));
+    const before = proxy.answered;
+    proxy.answer(404);
+    await eventually(async () => proxy.answered > before);
+    proxy.answer(null);
+    await put('mode', 'three');
+    await eventually(async () => text().endsWith('start three\n'));
+    assert.equal(await stop(child), 0);
   });
 
   it('goes on through a restart of the server, and sees what changed meanwhile', async () => {

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { CLI, runCli, settingsFor, startCommand } from '../support/command.ts';
+import { reply, type Step, scripted } from '../support/sdk/scripted-server.ts';
 import { type Account, account, startUqrp, type Uqrp } from '../support/server-process.ts';
 import { eventually } from './client.ts';
 
@@ -83,6 +84,32 @@ describe('uqrp watch', () => {
     await eventually(async () => readFileSync(state, 'utf8') !== before);
     await stop(child);
     assert.deepEqual([...new Set(linesOf(seen))], ['e.acme.v1', 'f.acme.v1']);
+  });
+
+  it('goes on when a proxy answers in place of the server, also when changes are missing (404 of a proxy)', async () => {
+    const page = (next: string, changes: readonly object[] = []): Step =>
+      reply(200, { changes, next, has_more: false });
+    const nobody = (status: number): Step => reply(status, '<html>no backend</html>');
+    const change = { cursor: 'c', event: 'record.deleted', key: 'a.acme.v1', at: 'now', namespace: 'acme' };
+    await using proxy = await scripted(
+      nobody(404),
+      reply(410, { error: 'since is older than the feed keeps', code: 'validation_error' }),
+      nobody(410),
+      page('b'),
+      page('c', [change]),
+      reply(403, { error: 'not yours', code: 'authorization_error' }),
+    );
+    const { code, out, errors } = await runCli(['watch', 'acme', '--since', 'a', '--api', proxy.base], env);
+    assert.deepEqual([code, out], [1, 'reset acme\nnow record.deleted a.acme.v1\n']);
+    assert.deepEqual(errors.replaceAll(proxy.base, 'ORIGIN').split('\n'), [
+      'ORIGIN is no REST server of uqrp: it answered with HTTP status 404',
+      'changes are missing (since is older than the feed keeps): read everything again',
+      'ORIGIN is no REST server of uqrp: it answered with HTTP status 410',
+      'not yours',
+      '',
+    ]);
+    const cursors = proxy.seen.map(({ url }) => new URL(url, proxy.base).searchParams.get('since'));
+    assert.deepEqual(cursors, ['a', 'a', null, null, 'b', 'c']);
   });
 
   it('prints changes as lines or as JSON, and says what is wrong with its token or cursor', async () => {

@@ -6,8 +6,7 @@ import {
   ApiError,
   type ChangeResource,
   type ChangesPage,
-  ConnectionError,
-  TimeoutError,
+  type ChangesPageFilter,
 } from '../../../sdk/src/uqrp-sdk.ts';
 import { InputError } from '../../base/errors.ts';
 import { replaceFileSync } from '../../base/files.ts';
@@ -16,7 +15,7 @@ import { LIMITS } from '../../base/limits.ts';
 import { readEnvironment } from '../../ops/config/env.ts';
 import { commandConfig } from '../context.ts';
 import { escapeControls, print } from '../output.ts';
-import { commandFault, openRest, type Rest } from '../rest.ts';
+import { commandFault, isAway, openRest, type Rest } from '../rest.ts';
 
 export interface WatchOptions {
   /** A cursor. */
@@ -51,25 +50,14 @@ export async function watchChanges(
   const rest = openRest(options.api, commandConfig());
   let cursor = options.since ?? storedCursor(options.state) ?? (await presentEnd(rest));
   keep(options.state, cursor);
-  for (let failures = 0; ; ) {
-    const page = await rest.api
-      .changesPage({ since: cursor, namespace, wait: LIMITS.changesWaitS })
-      .catch((error: unknown) => error as Error);
-    const { message } = page instanceof Error ? (commandFault(page, rest.origin) as Error) : { message: '' };
-    if (isPassing(page)) {
-      process.stderr.write(`${message}\n`);
-      await pause(backoffMs(++failures, RETRY));
-      continue;
-    }
-    failures = 0;
-    if (page instanceof ApiError && page.status === 410) {
-      cursor = await presentEnd(rest);
-      process.stderr.write(`changes are missing (${message}): read everything again\n`);
+  for (;;) {
+    const page = await pageOf(rest, { since: cursor, namespace, wait: LIMITS.changesWaitS });
+    if (page === null) {
+      cursor = nextOf(await pageOf(rest, {}), rest);
       await handle({ event: 'reset', cursor }, namespace ?? '', options, json);
       keep(options.state, cursor);
       continue;
     }
-    if (page instanceof Error) throw new InputError(message);
     const next = nextOf(page, rest);
     for (const row of page.changes) {
       await handle(row, row.namespace, options, json);
@@ -80,17 +68,30 @@ export async function watchChanges(
   }
 }
 
-/** Whether the same request may succeed later. */
-function isPassing(page: unknown): boolean {
-  if (page instanceof ApiError) return page.status === 429 || page.status >= 500;
-  return page instanceof ConnectionError || page instanceof TimeoutError;
+/** Asks until the server is there, after 1, 2, 4 ... 60 s. Null: the server has no changes after the cursor any more. @throws InputError when it refuses */
+async function pageOf(rest: Rest, filter: ChangesPageFilter): Promise<ChangesPage | null> {
+  for (let failures = 0; ; ) {
+    try {
+      return await rest.api.changesPage(filter);
+    } catch (error) {
+      const fault = commandFault(error, rest.origin) as Error;
+      if (isAway(error)) {
+        process.stderr.write(`${fault.message}\n`);
+        await pause(backoffMs(++failures, RETRY));
+      } else if (error instanceof ApiError && error.status === 410) {
+        process.stderr.write(`changes are missing (${fault.message}): read everything again\n`);
+        return null;
+      } else throw fault;
+    }
+  }
 }
 
 async function presentEnd(rest: Rest): Promise<string> {
   return nextOf(await rest.read((api) => api.changesPage()), rest);
 }
 
-function nextOf({ next }: Partial<ChangesPage>, { origin }: Rest): string {
+function nextOf(page: Partial<ChangesPage> | null, { origin }: Rest): string {
+  const next = page?.next;
   if (next === undefined) throw new InputError(`${origin} is no REST server of uqrp that tells of changes`);
   return next;
 }

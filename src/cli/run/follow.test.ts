@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { ApiError, ConnectionError, type ErrorCode, TimeoutError } from '../../../sdk/src/uqrp-sdk.ts';
 import { InputError } from '../../base/errors.ts';
 import { type Following, follow } from './follow.ts';
 import type { Values } from './source.ts';
@@ -11,26 +12,32 @@ const valuesOf = (text: string): Values => {
   return { records: [{ key, data: Buffer.from(text) }], kept: [{ key, envelope: text }] };
 };
 
-/** What the server answers: to a wait, whether a value of ours may have changed; to a read, the values. */
+/** What the server answers: to a wait, whether a value of ours may have changed; to a read, the values. Or why it does not. */
 interface Answers {
-  readonly changes: readonly boolean[];
-  readonly reads: readonly string[];
+  readonly changes: readonly (boolean | Error)[];
+  readonly reads: readonly (string | Error)[];
+}
+
+/** @throws what is an error */
+function given<T>(answer: T | Error): T {
+  if (answer instanceof Error) throw answer;
+  return answer;
 }
 
 /** What becomes of a program that runs with `one` while the server answers so. It ends in the wait after the last answer. */
 async function actsOf({ changes, reads }: Answers, before: Partial<Following> = {}): Promise<string[]> {
   const acts: string[] = [];
   const ending = new AbortController();
-  const [waits, texts] = [changes.values(), reads.values()];
+  const [pages, texts] = [changes.values(), reads.values()];
   const named = (kept: Values['kept']): string => kept.map(({ envelope }) => envelope).join();
   await follow({
     source: {
       origin: 'https://uqrp.example.com',
       cursor: async () => 'now',
-      read: async () => valuesOf(texts.next().value ?? 'nothing more is read'),
+      read: async () => valuesOf(given(texts.next().value ?? new RangeError('nothing more is read'))),
       async changes(since) {
-        const { done, value } = waits.next();
-        if (done !== true) return { next: since, isOurs: value };
+        const { done, value } = pages.next();
+        if (done !== true) return { next: since, isOurs: given(value) };
         ending.abort();
         throw ending.signal.reason;
       },
@@ -112,4 +119,50 @@ describe('a program that follows its values', () => {
       );
     });
   }
+
+  const answer = (status: number, code: ErrorCode): ApiError =>
+    new ApiError({ status, code, messages: [code], requestId: null, retryAfter: null });
+  for (const [what, error] of [
+    ['a proxy answers 404', answer(404, 'unknown')],
+    ['a proxy answers 400', answer(400, 'unknown')],
+    ['a proxy answers 401', answer(401, 'unknown')],
+    ['a proxy answers 200', answer(200, 'unknown')],
+    ['the server answers 408', answer(408, 'validation_error')],
+    ['the server answers 429', answer(429, 'rate_limit_exceeded')],
+    ['the server answers 500', answer(500, 'server_error')],
+    ['there is no answer', new ConnectionError(null)],
+    ['there is no answer in time', new TimeoutError(1)],
+  ] as const) {
+    it(`goes on to follow when ${what} for some time (404 of a proxy)`, async () => {
+      const answers = { changes: [error, error, true, false], reads: [error, error, 'two'] };
+      assert.deepEqual(await actsOf(answers), ['take two', 'save two', 'confirm two']);
+    });
+  }
+
+  it('keeps its values while there are too many octets, and goes on to follow', async () => {
+    const tooMany = new InputError('too many octets');
+    const answers = { changes: [true, false, true, false], reads: [tooMany, 'two'] };
+    const told = 'the program keeps its values: too many octets';
+    assert.deepEqual(await actsOf(answers), [told, 'take two', 'save two', 'confirm two']);
+  });
+
+  for (const [error, expected] of [
+    [answer(401, 'authentication_error'), ['remove']],
+    [answer(403, 'authorization_error'), ['remove']],
+    [answer(404, 'not_found'), []],
+    [answer(422, 'validation_error'), []],
+  ] as const) {
+    it(`follows no more when the server answers ${error.status}: whether the copy is removed`, async () => {
+      const followed = { changes: [error], reads: [] };
+      const acts = await actsOf(followed);
+      assert.match(acts.pop() ?? '', /^changes are not followed any more: /);
+      assert.deepEqual(acts, expected);
+      assert.deepEqual((await actsOf({ changes: [true], reads: [error] })).slice(0, -1), expected);
+    });
+  }
+
+  it('reads the values again when changes are missing', async () => {
+    const answers = { changes: [answer(410, 'validation_error'), false], reads: ['two'] };
+    assert.deepEqual(await actsOf(answers), ['take two', 'save two', 'confirm two']);
+  });
 });

@@ -1,8 +1,8 @@
 /** Keeps a program and its copy at the values that the server has. */
-import { ApiError, ConnectionError, TimeoutError } from '../../../sdk/src/uqrp-sdk.ts';
+import { ApiError } from '../../../sdk/src/uqrp-sdk.ts';
 import { InputError } from '../../base/errors.ts';
 import { backoffMs } from '../../base/lifecycle/loop.ts';
-import { commandFault } from '../rest.ts';
+import { commandFault, isAway } from '../rest.ts';
 import { isRefusal, type ValueSource, type Values } from './source.ts';
 import type { ValueRecord } from './values.ts';
 import type { KeptRecord, ValuesCopy } from './values-copy.ts';
@@ -76,24 +76,18 @@ async function acceptedValues(
   { source, take, say }: Following,
   present: readonly ValueRecord[],
 ): Promise<Values | null> {
-  const values = await source.read();
   try {
+    const values = await source.read();
     if (isSame(values.records, present)) return values;
     // Nobody empties a namespace on purpose under a program that runs from it.
     if (values.records.length === 0) throw new InputError('there are no records any more');
     await take(values.records);
     return values;
   } catch (error) {
-    if (!(error instanceof InputError)) throw error;
+    if (isRefusal(error) || !(error instanceof InputError)) throw error;
     say(`the program keeps its values: ${error.message}`);
     return null;
   }
-}
-
-/** Whether the same request may succeed later. */
-export function isAway(error: unknown): boolean {
-  if (error instanceof ApiError) return error.status === 429 || error.status >= 500;
-  return error instanceof ConnectionError || error instanceof TimeoutError;
 }
 
 function isSame(one: readonly ValueRecord[], other: readonly ValueRecord[]): boolean {

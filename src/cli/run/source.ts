@@ -37,7 +37,7 @@ class NoReach extends InputError {}
 /** Whether the server refuses this credential, now and later. */
 export function isRefusal(error: unknown): boolean {
   if (error instanceof NoReach) return true;
-  return error instanceof ApiError && (error.status === 401 || error.status === 403);
+  return error instanceof ApiError && !error.isPassing && (error.status === 401 || error.status === 403);
 }
 
 /** @param resource undefined: every one */

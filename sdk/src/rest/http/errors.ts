@@ -17,6 +17,11 @@ export type ErrorCode =
  */
 export class UqrpError extends Error {
   override readonly name: string = 'UqrpError';
+
+  /** Whether the same call may succeed later: the server is away or busy, or something in between answered in its place. */
+  get isPassing(): boolean {
+    return false;
+  }
 }
 
 export interface ApiErrorParts {
@@ -47,6 +52,11 @@ export class ApiError extends UqrpError {
     this.requestId = parts.requestId;
     this.retryAfter = parts.retryAfter;
   }
+
+  /** A proxy may answer with any status while it does not reach the server, so `unknown` is no refusal. */
+  override get isPassing(): boolean {
+    return this.status === 408 || this.status === 429 || this.status >= 500 || this.code === 'unknown';
+  }
 }
 
 /** No answer, or only a part of one. `reason` is the runtime's code, such as `ECONNREFUSED`, where it gives one. */
@@ -57,6 +67,10 @@ export class ConnectionError extends UqrpError {
   constructor(reason: string | null) {
     super(`The server could not be reached, or the answer broke off${reason === null ? '' : ` (${reason})`}`);
     this.reason = reason;
+  }
+
+  override get isPassing(): boolean {
+    return true;
   }
 }
 
@@ -69,6 +83,10 @@ export class TimeoutError extends UqrpError {
   constructor(milliseconds: number) {
     super(`No answer within ${milliseconds} ms`);
     this.milliseconds = milliseconds;
+  }
+
+  override get isPassing(): boolean {
+    return true;
   }
 }
 

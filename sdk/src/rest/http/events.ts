@@ -1,5 +1,5 @@
 import { wait } from '../../shared/wait.ts';
-import { ApiError, ConnectionError, TimeoutError, type UqrpError } from './errors.ts';
+import { UqrpError } from './errors.ts';
 import { type Http, type RequestParts, retryWaitMs } from './http.ts';
 import { type StreamEvent, streamEvents } from './lines.ts';
 
@@ -27,8 +27,8 @@ interface Target {
 }
 
 /**
- * The events of a stream. After a lost connection it connects again and continues after the last event. It ends with the session (401),
- * with the signal, or when the consumer stops.
+ * The events of a stream. After a lost connection, and while the server is away, it connects again and continues after the last event. It
+ * ends when the server refuses, as with 401 after the session, with the signal, or when the consumer stops.
  */
 export async function* eventsOf(
   http: Http,
@@ -56,16 +56,11 @@ export async function* eventsOf(
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       failures += 1;
-      if (failures > reconnects || !isPassing(error)) throw error;
+      if (failures > reconnects || !(error instanceof UqrpError && error.isPassing)) throw error;
       onConnection(false, error);
       await wait(retryWaitMs(error, failures), signal);
     }
   }
-}
-
-function isPassing(error: unknown): error is UqrpError {
-  if (error instanceof ApiError) return error.status === 429 || error.status >= 500;
-  return error instanceof ConnectionError || error instanceof TimeoutError;
 }
 
 /** The JSON of an event; null for other text. */

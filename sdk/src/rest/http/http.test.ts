@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { inspect } from 'node:util';
 import { drop, hang, reply, type Step, scripted } from '../../../../test/support/sdk/scripted-server.ts';
+import { BulkError } from '../records/records.ts';
 import { Uqrp } from '../uqrp.ts';
-import { ApiError, ConnectionError, TimeoutError, type UqrpError } from './errors.ts';
+import { ApiError, ConnectionError, TimeoutError, UqrpError } from './errors.ts';
 import { retryWaitMs, type UqrpOptions } from './http.ts';
 
 const TOKEN = 'c'.repeat(64);
@@ -143,6 +144,47 @@ describe('errors', () => {
         await assert.rejects(uqrp.namespaces.list({ retries: 0 }), { name: 'ApiError', code: 'unknown' });
       }));
   }
+
+  for (const [status, isPassing] of [
+    [408, true],
+    [429, true],
+    [500, true],
+    [503, true],
+    [400, false],
+    [401, false],
+    [403, false],
+    [404, false],
+    [410, false],
+    [422, false],
+  ] as const) {
+    it(`${status} of the server ${isPassing ? 'passes' : 'stays'}; of a proxy it passes`, async () => {
+      const error = async (body: unknown): Promise<unknown> => {
+        await using server = await scripted(reply(status, body, NOW));
+        return await failure(new Uqrp({ baseUrl: server.base, retries: 0 }).namespaces.list());
+      };
+      const ours = await error({ error: 'x', code: 'validation_error' });
+      const another = await error('<html>no backend</html>');
+      assert.deepEqual(
+        [ours, another].map((one) => one instanceof ApiError && one.isPassing),
+        [isPassing, true],
+      );
+    });
+  }
+
+  it('no answer, or none in time, passes; a bulk write as the request that failed', () => {
+    const refusal = { code: 'validation_error', messages: [], requestId: null, retryAfter: null } as const;
+    const nothing = { records: [], deleted: [] };
+    for (const [error, isPassing] of [
+      [new ConnectionError(null), true],
+      [new TimeoutError(1), true],
+      [new BulkError(nothing, new TimeoutError(1)), true],
+      [new BulkError(nothing, new ApiError({ status: 422, ...refusal })), false],
+      [new BulkError(nothing, new Error('aborted')), false],
+      [new UqrpError('x'), false],
+    ] as const) {
+      assert.equal(error.isPassing, isPassing, error.name);
+    }
+  });
 
   it('a redirect is not followed, so no other host gets the token', async () => {
     await using other = await scripted(OK);

@@ -104,6 +104,21 @@ describe('the stream of the query log', () => {
     assert.ok(server.seen.every(({ url }) => url === '/api/v1/query_logs/stream?status=hit'));
   });
 
+  it('connects again when a proxy answers in place of the server (streams behind a proxy)', async () => {
+    const row: Step = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(`id: a\ndata: ${JSON.stringify({ id: 'a', ...ROW })}\n\n`);
+    };
+    const statuses = [400, 401, 403, 404, 408, 410];
+    const pages = statuses.map((status) => reply(status, '<html>', { 'retry-after': '0' }));
+    await using server = await scripted(...pages, row);
+    const stream = new Uqrp({ baseUrl: server.base, token: 't' }).queryLogs.stream();
+    const { value } = await stream.next();
+    assert.equal(value?.kind, 'row');
+    assert.equal(server.seen.length, statuses.length + 1);
+    await stream.return();
+  });
+
   it('connects again when a connection is silent', async () => {
     const silent: Step = (response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });

@@ -44,6 +44,10 @@ export class BulkError extends UqrpError {
     this.done = done;
     this.reason = reason;
   }
+
+  override get isPassing(): boolean {
+    return this.reason instanceof UqrpError && this.reason.isPassing;
+  }
 }
 
 interface Chunk {
