@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { WatchedOperator } from '../support/cli/watched-operator.ts';
 import { CLI, type Ended, runCli, startCommand } from '../support/command.ts';
@@ -31,6 +30,32 @@ describe('log audit', () => {
     const files = ['--policy', join(folder, 'policy.txt'), '--state', join(folder, 'state')];
     const names = ['--server', '127.0.0.1', '--port', String(server.dnsPort)];
     return runCli(['log', 'audit', ...files, ...names, ...more], {});
+  }
+
+  /** A monitor with a round each second. */
+  function startAudit(...more: readonly string[]) {
+    const files = ['--policy', join(folder, 'policy.txt'), '--state', join(folder, 'state')];
+    const child = startCommand(
+      process.execPath,
+      [CLI, 'log', 'audit', ...files, '--every', '1', ...more],
+      {},
+    );
+    const said = { out: '', errors: '' };
+    const streams = { out: child.stdout!, errors: child.stderr! };
+    for (const name of ['out', 'errors'] as const)
+      streams[name].on('data', (part: Buffer) => {
+        said[name] += part.toString();
+      });
+    const exit = once(child, 'exit');
+    return {
+      async told(name: 'out' | 'errors', what: string | RegExp): Promise<void> {
+        while (said[name].search(what) < 0) await once(streams[name], 'data');
+      },
+      end() {
+        child.kill('SIGTERM');
+        return exit;
+      },
+    };
   }
 
   it('prints what a log published, and later what changed', async () => {
@@ -81,29 +106,36 @@ describe('log audit', () => {
   });
 
   it('goes on with --every, also after an alarm and while the log is away, until SIGTERM', async () => {
-    const files = ['--policy', join(folder, 'policy.txt'), '--state', join(folder, 'state')];
-    const child = startCommand(process.execPath, [CLI, 'log', 'audit', ...files, '--every', '1'], {});
-    let [out, errors] = ['', ''];
-    const told = async (stream: Readable, text: string): Promise<void> => {
-      while (!(stream === child.stdout ? out : errors).includes(text)) await once(stream, 'data');
-    };
-    child.stdout!.on('data', (part: Buffer) => {
-      out += part.toString();
-    });
-    child.stderr!.on('data', (part: Buffer) => {
-      errors += part.toString();
-    });
-    const exit = once(child, 'exit');
-    await told(child.stdout!, 'published sample 1.1.0');
+    const audited = startAudit();
+    await audited.told('out', 'published sample 1.1.0');
     operator.answers = false;
-    await told(child.stderr!, 'HTTP status 503');
+    await audited.told('errors', 'HTTP status 503');
     operator.answers = true;
     operator.served.push(operator.manifest('silent', '1.0.0', 'key'));
-    await told(child.stdout!, 'alarm served_not_logged: REST serves silent 1.0.0');
+    await audited.told('out', 'alarm served_not_logged: REST serves silent 1.0.0');
     operator.publish(operator.manifest('sample', '1.2.0', 'key'));
-    await told(child.stdout!, 'published sample 1.2.0');
-    child.kill('SIGTERM');
-    assert.deepEqual(await exit, [1, null]);
+    await audited.told('out', 'published sample 1.2.0');
+    assert.deepEqual(await audited.end(), [1, null]);
+  });
+
+  it('raises an alarm whose evidence cannot be written, to --exec too, goes on, and keeps it later (a full disk silenced it)', async () => {
+    await audit();
+    operator.log.leaves[1] = Buffer.from('another past');
+    // A file where the folder should be refuses as a full disk does.
+    const evidence = join(folder, 'state', 'evidence');
+    writeFileSync(evidence, '');
+    const seen = join(folder, 'seen.json');
+    const audited = startAudit('--exec', `cat >> ${seen}`);
+    const alarm = 'alarm two_histories: .*';
+    const unkept = `${alarm}\\(evidence: not kept, it cannot be written\\)\n`;
+    await audited.told('out', new RegExp(unkept.repeat(2)));
+    await audited.told('errors', /(?:the state folder .*ENOTDIR.*\n){2}/);
+    rmSync(evidence);
+    await audited.told('out', new RegExp(`${alarm}\\(evidence: .*/two_histories-[0-9a-f]{16}\\)`));
+    assert.deepEqual(await audited.end(), [1, null]);
+    const [first] = readFileSync(seen, 'utf8').split('\n');
+    assert.partialDeepStrictEqual(JSON.parse(first!), { alarm: 'two_histories', evidence: null });
+    assert.match(readdirSync(evidence).join(), /^two_histories-[0-9a-f]{16}$/);
   });
 
   it('ends with 2 for a wrong command line, and with 1 for a file that is no policy', async () => {

@@ -70,15 +70,27 @@ function openMonitor(clock: Clock, options: LogAuditOptions, json: boolean, stop
     print(json ? JSON.stringify({ event: news, ...about, entry: number }) : escapeControls(line));
   }
 
-  /** Keeps the evidence, prints the line, and runs the command of the operator. */
+  /** Keeps the evidence, prints the line, and runs the command of the operator: also where the evidence cannot be kept. */
   async function raise(one: Alarm): Promise<void> {
-    const folder = state.keepEvidence(evidenceName(one), one.evidence);
+    const kept = keepEvidence(one);
+    const folder = kept instanceof InputError ? null : kept;
     const shown = { alarm: one.code, slug: one.slug, text: one.text, evidence: folder };
-    const where = folder ?? 'not kept, there is too much of it';
+    const missing = kept === null ? 'there is too much of it' : 'it cannot be written';
+    const where = folder ?? `not kept, ${missing}`;
     print(
       json ? JSON.stringify(shown) : escapeControls(`alarm ${one.code}: ${one.text} (evidence: ${where})`),
     );
     if (options.exec !== undefined) await runCommand(options.exec, JSON.stringify(shown));
+    if (kept instanceof InputError) throw kept;
+  }
+
+  function keepEvidence(one: Alarm): string | null | InputError {
+    try {
+      return state.keepEvidence(evidenceName(one), one.evidence);
+    } catch (error) {
+      if (error instanceof InputError) return error;
+      throw error;
+    }
   }
 
   const remark = (text: string): void => void process.stderr.write(`note: ${text}\n`);

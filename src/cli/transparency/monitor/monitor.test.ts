@@ -21,6 +21,8 @@ import { readBelow, servedDatasets } from './sources.ts';
 import { openStateFolder, type StateFolder } from './state-folder.ts';
 
 const CHANGES = new Set(['write', 'sync', 'rename', 'remove', 'makeFolder', 'syncFolder']);
+/** What a full disk refuses. */
+const GROWING = new Set(['open', 'write', 'makeFolder', 'rename']);
 const never = new AbortController().signal;
 
 describe('a monitor', () => {
@@ -276,6 +278,72 @@ describe('a monitor', () => {
     }
     assert.ok(crashes.has('rename /state/checkpoint'), [...crashes].join('\n'));
   });
+
+  /** What is done, what the disk refuses, and whether the log is followed afterwards. */
+  const REFUSED: Readonly<Record<string, readonly [string, () => void, RegExp]>> = {
+    'an entry against the rules': [
+      'version_replaced',
+      () => operator.log.append(manifestTxt(operator.manifest('sample', '1.1.0', KEY, 'other items'))),
+      // A bundle comes first: without it nothing is known of the entry.
+      /^\/state\/(?!tile\/)/,
+    ],
+    'what is served and was never logged': [
+      'served_not_logged',
+      () => {
+        operator.addKey('second key');
+        operator.served.push(operator.manifest('silent', '1.0.0', KEY));
+      },
+      /^\/state\/(?!tile\/)/,
+    ],
+    'another history': [
+      'two_histories',
+      () => {
+        operator.log.leaves[1] = Buffer.from('another past');
+        operator.log.append('more');
+      },
+      /^\/state\//,
+    ],
+  };
+  for (const [what, [code, act, refused]] of Object.entries(REFUSED)) {
+    it(`raises its alarm of ${what} on a full disk, in each round, and keeps the evidence once there is room (a full disk silenced it)`, async () => {
+      const leaves = [...operator.log.leaves];
+      const { served, keys } = operator;
+      for (let at = 1, isFull = true; isFull; at++) {
+        operator.log.leaves.splice(0, Number.POSITIVE_INFINITY, ...leaves);
+        Object.assign(operator, { served: [...served], keys });
+        const disk = createSimulatedDisk({ random: mulberry(at), now: Date.now });
+        const openOn = (files: Files): StateFolder => openStateFolder('/state', 1, files);
+        await open({ state: openOn(disk.files()) }).round();
+        act();
+        let writes = 0;
+        const full = hookedFiles(disk.files(), ({ call, paths }) => {
+          if (!GROWING.has(call) || !refused.test(paths.at(-1)!)) return undefined;
+          writes += 1;
+          if (writes < at) return undefined;
+          throw Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' });
+        });
+        // Of one process, and each of another one.
+        const going = open({ state: openOn(full) });
+        for (const round of [going, going, going, open({ state: openOn(full) })]) {
+          alarms = [];
+          const told = await round.round().then(
+            () => null,
+            (error: unknown) => error,
+          );
+          assert.ok(told === null || told instanceof InputError, String(told));
+          assert.deepEqual(codes(), [code], `write ${at}: ${String(told)}`);
+          isFull = told !== null;
+          if (!isFull) break;
+        }
+        const state = openOn(disk.files());
+        await open({ state }).round();
+        const [kept, ...others] = disk.files().list('/state/evidence');
+        assert.match(kept!, new RegExp(`^${code}-[0-9a-f]{16}$`));
+        assert.deepEqual(others, [], `write ${at}: a draft is left`);
+        if (code !== 'two_histories') assert.equal(state.head(), operator.note());
+      }
+    });
+  }
 
   it('bounds what it prints of one round', async () => {
     await open().round();

@@ -28,7 +28,7 @@ interface MonitorOptions extends Watched {
   /** A checkpoint that somebody else was shown, or null. */
   readonly note: string | null;
   readonly tell: (event: LogEvent) => void;
-  /** Keeps the evidence and tells of it. */
+  /** Keeps the evidence and tells of it. @throws InputError where the evidence cannot be kept, after it has told */
   readonly raise: (alarm: Alarm) => Promise<void>;
   /** Whether a quorum of witnesses answers the monitor; where the policy does not say where they are, true. */
   readonly areWitnessesThere: () => Promise<boolean>;
@@ -82,6 +82,8 @@ export function createMonitor(options: MonitorOptions): Monitor {
   let known: Known | null = null;
   let raised = 0;
   const counts = new Map<AlarmCode, number>();
+  /** What this round could not write. It keeps no alarm back: the end of the round tells of it. */
+  let unkept: InputError[] = [];
   /** Since when no round was whole. */
   let failedSince: number | null = null;
 
@@ -93,7 +95,18 @@ export function createMonitor(options: MonitorOptions): Monitor {
     // Of each alarm its own: many cheap ones do not hide another one.
     const count = (counts.get(one.code) ?? 0) + 1;
     counts.set(one.code, count);
-    if (count <= LIMITS.monitorAlarms) await options.raise(one);
+    if (count <= LIMITS.monitorAlarms) await options.raise(one).catch(faultInto(unkept));
+  }
+
+  /** @returns whether it was written */
+  function isKept(write: () => void): boolean {
+    try {
+      write();
+      return true;
+    } catch (error) {
+      faultInto(unkept)(error);
+      return false;
+    }
   }
 
   function load(): Known {
@@ -125,8 +138,10 @@ export function createMonitor(options: MonitorOptions): Monitor {
         } else if (concerns(about)) options.tell(news);
       }
     }
-    if (next.head !== null && next.head.text !== held.head?.text)
-      state.keepHead(next.head.text, next.tree.size);
+    const { head, tree } = next;
+    // Of entries whose evidence is missing, the next round tells again.
+    if (head !== null && head.text !== held.head?.text && unkept.length === 0)
+      isKept(() => state.keepHead(head.text, tree.size));
     known = { held: next, rules };
     return true;
   }
@@ -171,7 +186,7 @@ export function createMonitor(options: MonitorOptions): Monitor {
    */
   async function judge(held: HeldHead, found: readonly Alarm[]): Promise<void> {
     const isWaiting = found.some(({ code }) => WAITING.has(code)) && (await mayWait(held));
-    if (!isWaiting && !found.some(({ code }) => WAITING.has(code))) state.keepWait(null);
+    if (!found.some(({ code }) => WAITING.has(code))) isKept(() => state.keepWait(null));
     if (isWaiting) options.remark('what is served differs from the log, which waits for its witnesses');
     for (const one of found) if (!isWaiting || !WAITING.has(one.code)) await raise(one);
   }
@@ -182,7 +197,9 @@ export function createMonitor(options: MonitorOptions): Monitor {
     const isAway = !(await options.areWitnessesThere());
     if (!isAway && before === null) return false;
     const wait = { since: before?.since ?? now, away: isAway ? now : before!.away };
-    if (wait.since !== before?.since || wait.away !== before.away) state.keepWait(wait);
+    // A wait that is not kept would begin again in each round, and have no end.
+    if ((wait.since !== before?.since || wait.away !== before.away) && !isKept(() => state.keepWait(wait)))
+      return false;
     const cosigned = cosignedAt(options, held);
     return (
       now - wait.away < SETTLE_MS && now - wait.since < DAY_MS && cosigned * 1000 < wait.since + SETTLE_MS
@@ -206,6 +223,7 @@ export function createMonitor(options: MonitorOptions): Monitor {
     async round() {
       raised = 0;
       counts.clear();
+      unkept = [];
       const from = options.now();
       const checkTime = (): void => {
         if (options.now() - from > LIMITS.monitorRoundMs)
@@ -213,6 +231,8 @@ export function createMonitor(options: MonitorOptions): Monitor {
       };
       try {
         await look(checkTime);
+        const [fault] = unkept;
+        if (fault !== undefined) throw fault;
         failedSince = null;
       } catch (error) {
         if (!(error instanceof InputError)) throw error;
@@ -222,6 +242,9 @@ export function createMonitor(options: MonitorOptions): Monitor {
           await raise(alarm('unchecked', `for an hour no round was whole: ${error.message}`, evidence));
         }
         throw error;
+      } finally {
+        // The next round begins with what is on the disk.
+        if (unkept.length > 0) known = null;
       }
       return raised;
     },

@@ -149,6 +149,7 @@ async function compareHeads(
   if (size > LIMITS.monitorEntries)
     throw new InputError(`the log has more than ${LIMITS.monitorEntries} entries`);
   const tree = new GrowingTree(held.tree);
+  let unkept: InputError | null = null;
   for (let n = Math.floor(tree.size / TILE_WIDTH); tree.size < size; n++) {
     // Tiles that come slowly must not keep a monitor from everything else.
     checkTime();
@@ -162,12 +163,21 @@ async function compareHeads(
     const own = tree.size - n * TILE_WIDTH;
     const fresh = leaves.slice(own);
     for (const leaf of fresh) tree.append(leaf);
-    state.putBundle(n, own === 0 ? leaves : [...state.entries(n * TILE_WIDTH, held.tree.size), ...fresh]);
+    const whole = own === 0 ? leaves : [...state.entries(n * TILE_WIDTH, held.tree.size), ...fresh];
+    try {
+      // A full disk does not hide another history, which is known without a bundle.
+      if (unkept === null) state.putBundle(n, whole);
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+      unkept = error;
+    }
     evidence[`entries-${n}`] = octets;
     // The first and the last are kept.
     if (n > Math.floor(held.tree.size / TILE_WIDTH) + 1) delete evidence[`entries-${n - 1}`];
   }
-  return sameOctets(tree.root(), root) ? { tree } : forked();
+  if (!sameOctets(tree.root(), root)) return forked();
+  if (unkept !== null) throw unkept;
+  return { tree };
 }
 
 function notes({ head }: HeldHead): Record<string, string> {

@@ -115,6 +115,25 @@ describe('a monitor that is to be silenced, or to cry without a reason', () => {
     assert.deepEqual(codes(), ['served_not_logged', 'stale']);
   });
 
+  it('does not wait where the disk keeps no beginning of the wait: it would have no end', async () => {
+    await open().round();
+    operator.served.push(operator.manifest('sample', '1.2.0', KEY));
+    areWitnessesThere = false;
+    const kept = openStateFolder(join(folder, 'state'), LIMITS.monitorEvidence);
+    const state: StateFolder = {
+      ...kept,
+      keepWait() {
+        throw new InputError('no space left on device');
+      },
+    };
+    for (let round = 0; round < 3; round++) {
+      alarms = [];
+      await assert.rejects(open({ state }).round(), /no space left on device/);
+      assert.deepEqual(codes(), ['served_not_logged']);
+    }
+    assert.equal(await open().round(), 0, 'it waits again once there is room');
+  });
+
   it('compares the rest where the listing or a name gives no answer, and says so after an hour', async () => {
     const monitor = open();
     await monitor.round();

@@ -24,7 +24,8 @@ const WAIT = 'waiting';
 
 /**
  * What a monitor knows: its last checkpoint, and all entries of it. The files have the paths of a log over HTTPS (`checkpoint`,
- * `tile/entries/<N>[.p/<W>]`), so that `uqrp log recover` and other tools read a folder as they read a log.
+ * `tile/entries/<N>[.p/<W>]`), so that `uqrp log recover` and other tools read a folder as they read a log. Every call throws InputError where the
+ * disk refuses it.
  */
 export interface StateFolder {
   /** Null: it is new. */
@@ -38,7 +39,10 @@ export interface StateFolder {
   /** Since when what is served differs from the log while its witnesses are away; null: it does not. */
   wait(): Wait | null;
   keepWait(wait: Wait | null): void;
-  /** @param name of the folder: an equal one is not written again. @returns its path; null: it holds as much evidence as it may */
+  /**
+   * @param name of the folder, as `evidenceName` makes it: an equal one is not written again
+   * @returns its path; null: it holds as much evidence of this alarm as it may
+   */
   keepEvidence(name: string, content: Readonly<Record<string, string | Uint8Array>>): string | null;
 }
 
@@ -84,11 +88,22 @@ export function openStateFolder(path: string, evidenceMax: number, files: Files 
     return files.facts(full) === null ? partial : [...partial, TILE_WIDTH];
   }
 
-  return {
+  /** An error of the disk stops no monitor: it is one of the faults that a round tells of. */
+  function told<Result>(call: () => Result): Result {
+    try {
+      return call();
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      if (code === undefined) throw error;
+      throw new InputError(`the state folder ${path}: ${message}`);
+    }
+  }
+
+  const folder: StateFolder = {
     head: () => readIfThere(join(path, HEAD), files),
     *entries(from, to) {
       for (let n = Math.floor(from / TILE_WIDTH); n * TILE_WIDTH < to; n++) {
-        const leaves = readBundle(n, tileWidth('entries', n, to));
+        const leaves = told(() => readBundle(n, tileWidth('entries', n, to)));
         if (leaves === null) throw new InputError(`${path} lacks entries from ${n * TILE_WIDTH} on`);
         yield* leaves.slice(Math.max(0, from - n * TILE_WIDTH));
       }
@@ -118,20 +133,39 @@ export function openStateFolder(path: string, evidenceMax: number, files: Files 
       else if (files.facts(join(path, WAIT)) !== null) files.remove(join(path, WAIT));
     },
     keepEvidence(name, content) {
-      const folder = join(path, EVIDENCE, name);
-      if (files.facts(folder) !== null) return folder;
-      // Of each alarm its own: many cheap ones do not take the place of another one.
-      const code = name.slice(0, name.indexOf('-') + 1);
-      const same = listIfThere(join(path, EVIDENCE)).filter((one) => one.startsWith(code));
+      const target = join(path, EVIDENCE, name);
+      if (files.facts(target) !== null) return target;
+      // Of each alarm its own: many cheap ones do not take the place of another one. A draft is no evidence.
+      const code = codeOf(name);
+      const same = listIfThere(join(path, EVIDENCE)).filter((one) => codeOf(one) === code);
       if (same.length >= evidenceMax) return null;
       makeFolderSync(join(path, EVIDENCE), FOLDER_MODE, files);
-      const draft = files.draftOf(folder);
-      makeFolderSync(draft, FOLDER_MODE, files);
-      for (const [file, octets] of Object.entries(content))
-        replaceFileSync(join(draft, file), octets, FILE_MODE, files);
-      files.rename(draft, folder);
+      const draft = files.draftOf(target);
+      try {
+        makeFolderSync(draft, FOLDER_MODE, files);
+        for (const [file, octets] of Object.entries(content))
+          replaceFileSync(join(draft, file), octets, FILE_MODE, files);
+        files.rename(draft, target);
+      } catch (error) {
+        files.remove(draft);
+        throw error;
+      }
       files.syncFolder(join(path, EVIDENCE));
-      return folder;
+      return target;
     },
   };
+  return {
+    head: () => told(() => folder.head()),
+    entries: (from, to) => folder.entries(from, to),
+    putBundle: (n, leaves) => told(() => folder.putBundle(n, leaves)),
+    keepHead: (note, size) => told(() => folder.keepHead(note, size)),
+    wait: () => told(() => folder.wait()),
+    keepWait: (wait) => told(() => folder.keepWait(wait)),
+    keepEvidence: (name, content) => told(() => folder.keepEvidence(name, content)),
+  };
+}
+
+/** The code of the alarm that a folder of evidence is named after; null for a name that is none of those. */
+function codeOf(name: string): string | null {
+  return /^([a-z_]+)-[0-9a-f]{16}$/.exec(name)?.[1] ?? null;
 }
