@@ -3,7 +3,7 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { issueCertificate, makeAuthority } from '../../base/certificates.ts';
 import { InputError, UsageError } from '../../base/errors.ts';
-import { makeFolderSync, replaceFileSync, systemFiles } from '../../base/files.ts';
+import { type Files, makeFolderSync, replaceFileSync, systemFiles } from '../../base/files.ts';
 import type { Clock } from '../../base/time.ts';
 import { makeNkey } from '../../feed/bus/nats/nkey.ts';
 import { brokerConfig } from '../../feed/nodes/broker-config.ts';
@@ -98,7 +98,7 @@ export async function makeFeedFolder(
   write(FILES.caKey, authority.key, SECRET);
   write(FILES.cert, broker.cert, PUBLIC);
   write(FILES.key, broker.key, SECRET);
-  writeNodes(dir, { version: 1, control: nkey.publicKey, nodes: [] });
+  writeNodes(dir, { version: 1, control: nkey.publicKey, nodes: [] }, systemFiles);
   const files = { ca: path(FILES.ca), cert: path(FILES.cert), key: path(FILES.key) };
   write(FILES.broker, brokerConfig({ listen: listenText, store: path('jetstream'), ...files }), PUBLIC);
   const credentials = printCredentials({
@@ -131,17 +131,18 @@ export async function addFeedNode(
   clock: Clock,
   name: string,
   { feed, out }: { readonly feed: string; readonly out?: string },
+  files: Files = systemFiles,
 ): Promise<string> {
   if (!isNodeName(name)) {
     throw new UsageError(
       `a node's name has 1 to 32 small letters, digits and hyphens, and is not "${CONTROL_NAME}"`,
     );
   }
-  if (out !== undefined && systemFiles.facts(out) !== null)
+  if (out !== undefined && files.facts(out) !== null)
     throw new InputError(`${out} exists: choose another file, or move it away`);
   const dir = resolve(feed);
-  const control = readControl(dir);
-  const authority = { cert: control.ca, key: read(dir, FILES.caKey) };
+  const control = readControl(dir, files);
+  const authority = { cert: control.ca, key: read(dir, FILES.caKey, files) };
   const client = issueCertificate(authority, { subject: name, use: ['client'], names: [], now: clock() });
   const box = generateKeyPairSync('x25519');
   const nkey = await makeNkey();
@@ -157,7 +158,7 @@ export async function addFeedNode(
     sign: null,
   });
   // Before the node is added: its secrets are kept nowhere else.
-  if (out !== undefined) writeNew(out, credentials);
+  if (out !== undefined) writeNew(out, credentials, files);
   const add = (all: FeedNodes): FeedNodes => {
     const next = withNode(all, { name, nkey: nkey.publicKey, encrypt: publicPem(box.publicKey) });
     if (next === null)
@@ -167,17 +168,17 @@ export async function addFeedNode(
     return next;
   };
   try {
-    change(dir, add);
+    change(dir, add, files);
   } catch (error) {
-    if (out !== undefined) systemFiles.remove(out);
+    if (out !== undefined) files.remove(out);
     throw error;
   }
   return credentials;
 }
 
-function writeNew(path: string, text: string): void {
+function writeNew(path: string, text: string, files: Files): void {
   try {
-    replaceFileSync(resolve(path), text, SECRET);
+    replaceFileSync(resolve(path), text, SECRET, files);
   } catch (error) {
     const { code = 'error' } = error as NodeJS.ErrnoException;
     throw new InputError(`${path} cannot be written (${code}): no node was added`);
@@ -187,24 +188,30 @@ function writeNew(path: string, text: string): void {
 /** Writes what nats-server reads again, with the accounts of this release. @returns its path */
 export function renewNodeConfig(feed: string): string {
   const dir = resolve(feed);
-  change(dir, (all) => all);
+  change(dir, (all) => all, systemFiles);
   return join(dir, FILES.users);
 }
 
-/** Takes a node out. nats-server ends its connection when it reads the file again. @throws InputError where there is none */
-export function removeFeedNode(name: string, feed: string): void {
-  change(resolve(feed), (all) => {
+/**
+ * Takes a node out. nats-server ends its connection when it reads the file again.
+ * @throws InputError where there is none; what nats-server reads has none either then
+ */
+export function removeFeedNode(name: string, feed: string, files: Files = systemFiles): void {
+  let isThere = false;
+  const remove = (all: FeedNodes): FeedNodes => {
     const next = withoutNode(all, name);
-    if (next === null) throw new InputError(`the feed has no node ${name}`);
-    return next;
-  });
+    isThere = next !== null;
+    return next ?? all;
+  };
+  change(resolve(feed), remove, files);
+  if (!isThere) throw new InputError(`the feed has no node ${name}`);
 }
 
 /** One command at a time: of two that read the same file, one would undo the other. */
-function change(dir: string, next: (all: FeedNodes) => FeedNodes): void {
+function change(dir: string, next: (all: FeedNodes) => FeedNodes, files: Files): void {
   const lock = join(dir, LOCK);
   try {
-    systemFiles.makeFolder(lock, 0o777);
+    files.makeFolder(lock, 0o777);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     throw new InputError(
@@ -212,22 +219,23 @@ function change(dir: string, next: (all: FeedNodes) => FeedNodes): void {
     );
   }
   try {
-    const all = parseNodes(read(dir, FILES.nodes));
+    const all = parseNodes(read(dir, FILES.nodes, files));
     if (all === null) throw new InputError(`${join(dir, FILES.nodes)} is damaged: restore it from a backup`);
-    writeNodes(dir, next(all));
+    writeNodes(dir, next(all), files);
   } finally {
-    systemFiles.remove(lock);
+    files.remove(lock);
   }
 }
 
-function writeNodes(dir: string, all: FeedNodes): void {
-  replaceFileSync(join(dir, FILES.nodes), printNodes(all), PUBLIC);
-  replaceFileSync(join(dir, FILES.users), nodesConfig(all), PUBLIC);
+function writeNodes(dir: string, all: FeedNodes, files: Files): void {
+  replaceFileSync(join(dir, FILES.users), nodesConfig(all), PUBLIC, files);
+  // Last: after a failure in between the list is as before, and the same command does all of it again.
+  replaceFileSync(join(dir, FILES.nodes), printNodes(all), PUBLIC, files);
 }
 
-function readControl(dir: string): ReturnType<typeof parseCredentials> {
+function readControl(dir: string, files: Files): ReturnType<typeof parseCredentials> {
   try {
-    return parseCredentials(read(dir, FILES.control));
+    return parseCredentials(read(dir, FILES.control, files));
   } catch (error) {
     if (error instanceof CredentialsError)
       throw new InputError(`${join(dir, FILES.control)}: ${error.message}`);
@@ -235,9 +243,9 @@ function readControl(dir: string): ReturnType<typeof parseCredentials> {
   }
 }
 
-function read(dir: string, name: string): string {
+function read(dir: string, name: string, files: Files): string {
   try {
-    return systemFiles.read(join(dir, name)).toString();
+    return files.read(join(dir, name)).toString();
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'error';
     throw new InputError(
