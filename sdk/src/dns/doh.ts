@@ -133,7 +133,8 @@ function refuseToken(name: string): void {
 
 /** Reads of TXT records for `Reader`. */
 export function overHttps(url: string, fetch: Fetch): Transport {
-  return async (name, signal) => answerOf(parse(await exchange(url, encodeQuery(name), { fetch, signal })));
+  return async (name, { signal }) =>
+    answerOf(parse(await exchange(url, encodeQuery(name), { fetch, signal })));
 }
 
 function parse(octets: Uint8Array): Reply {

@@ -1,5 +1,7 @@
+import { startDeadline } from '../shared/attempts.ts';
 import { reasonOf } from '../shared/fetch.ts';
-import { Unavailable } from './errors.ts';
+import { Refused, Unavailable } from './errors.ts';
+import { ReadError } from './read-error.ts';
 import { errorOfRcode, type Transport } from './transport.ts';
 
 /** Codes of node:dns, as response codes. */
@@ -12,14 +14,15 @@ const RCODES: Readonly<Record<string, number>> = {
   EREFUSED: 5,
 };
 
+interface NodeResolver {
+  setServers(servers: readonly string[]): void;
+  resolveTxt(name: string): Promise<string[][]>;
+  /** Ends its questions. */
+  cancel(): void;
+}
+
 interface NodeDns {
-  readonly Resolver: new (options: {
-    timeout: number;
-    tries: number;
-  }) => {
-    setServers(servers: readonly string[]): void;
-    resolveTxt(name: string): Promise<string[][]>;
-  };
+  readonly Resolver: new (options: { timeout: number; maxTimeout: number; tries: number }) => NodeResolver;
 }
 
 /** Not an import: bundlers for browsers fail on those even where only DNS over HTTPS is used. */
@@ -30,30 +33,63 @@ function nodeDns(): NodeDns {
   return found;
 }
 
-/** DNS over UDP and TCP by `node:dns`, which does not tell the TTL of TXT records. */
-export function overDns(servers: readonly string[], timeoutMs: number): Transport {
+/** The deadline of a question ends it, not the resolver, which looks at its clock once a second. */
+const NO_TIMEOUT = { timeout: 2_147_483_647, maxTimeout: 2_147_483_647, tries: 1 };
+
+/**
+ * DNS over UDP and TCP by `node:dns`, which does not tell the TTL of TXT records. An attempt asks one server after the other until one answers,
+ * beginning with the one that answered last. Each has an equal part of the time.
+ */
+export function overDns(servers: readonly string[]): Transport {
   const { Resolver } = nodeDns();
-  const resolver = new Resolver({ timeout: timeoutMs, tries: 1 });
-  resolver.setServers(servers);
-  return async (name, signal) => {
-    let onAbort = (): void => undefined;
-    const aborted = new Promise<never>((_, reject) => {
-      onAbort = () => reject(signal.reason);
-      signal.addEventListener('abort', onAbort, { once: true });
-    });
-    try {
-      const records = await Promise.race([resolver.resolveTxt(name), aborted]);
-      const [strings] = records;
-      if (strings === undefined) throw errorOfRcode(0, null);
-      return { text: strings.join(''), ttl: null };
-    } catch (error) {
-      if (signal.aborted) throw signal.reason;
-      const code = reasonOf(error);
-      const rcode = code === null ? undefined : RCODES[code];
-      if (rcode !== undefined) throw errorOfRcode(rcode, null);
-      throw code === null ? error : new Unavailable(code === 'ETIMEOUT' ? 'timeout' : code);
-    } finally {
-      signal.removeEventListener('abort', onAbort);
-    }
+  // A new one for each question: it waits for a server that has answered fast for five times as long, whatever its timeout.
+  const resolverOf = (some: readonly string[]): NodeResolver => {
+    const resolver = new Resolver(NO_TIMEOUT);
+    resolver.setServers(some);
+    return resolver;
   };
+  // A wrong address is an error, also where the servers before it answer.
+  resolverOf(servers);
+  let first = 0;
+  return async (name, { signal, milliseconds }) => {
+    const order = [...servers.keys()].map((turn) => (first + turn) % servers.length);
+    let failure: Unavailable | Refused = new Unavailable('no servers');
+    for (const server of order) {
+      const part = startDeadline(milliseconds / order.length, () => new Unavailable('timeout'), signal);
+      try {
+        const text = await ask(resolverOf(servers.slice(server, server + 1)), name, part.signal);
+        first = server;
+        return { text, ttl: null };
+      } catch (error) {
+        signal.throwIfAborted();
+        // A record that is not there is an answer too.
+        if (!(error instanceof Unavailable || error instanceof Refused)) {
+          first = server;
+          throw error;
+        }
+        // A refusal came from a server that is there: it says more than a lost packet.
+        if (!(failure instanceof Refused)) failure = error;
+      } finally {
+        part.release();
+      }
+    }
+    throw failure;
+  };
+}
+
+/** Asks one server once. @throws ReadError */
+async function ask(resolver: NodeResolver, name: string, signal: AbortSignal): Promise<string> {
+  signal.addEventListener('abort', () => resolver.cancel(), { once: true });
+  try {
+    const [strings] = await resolver.resolveTxt(name);
+    if (strings === undefined) throw errorOfRcode(0, null);
+    return strings.join('');
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    if (error instanceof ReadError) throw error;
+    const code = reasonOf(error);
+    const rcode = code === null ? undefined : RCODES[code];
+    if (rcode !== undefined) throw errorOfRcode(rcode, null);
+    throw code === null ? error : new Unavailable(code === 'ETIMEOUT' ? 'timeout' : code);
+  }
 }

@@ -1,8 +1,9 @@
 import type { OpenedPayload } from '../encryption/encrypted.ts';
 import type { OpenOptions, PayloadOpener } from '../encryption/opener.ts';
 import type { KeptAnswers } from '../last-known-good/kept-answers.ts';
+import { runAttempts } from '../shared/attempts.ts';
 import { defaultFetch, type Fetch } from '../shared/fetch.ts';
-import { backoffMs, wait } from '../shared/wait.ts';
+import { backoffMs } from '../shared/wait.ts';
 import { overHttps } from './doh.ts';
 import { type Envelope, readEnvelope } from './envelope.ts';
 import { NotFound, Refused, Unavailable, Unreadable } from './errors.ts';
@@ -15,7 +16,7 @@ interface CommonOptions extends Omit<OpenOptions, 'keyFile'> {
   readonly zone?: string | undefined;
   /** Query token for private namespaces. It is not sent for the namespace `public`. */
   readonly token?: string | undefined;
-  /** Milliseconds for a read with its repetitions. Default 5,000. */
+  /** Milliseconds for a read with its repetitions, which share them. Default 5,000. */
   readonly timeout?: number | undefined;
   /** Repetitions after no usable answer. Default 2. */
   readonly retries?: number | undefined;
@@ -228,38 +229,33 @@ export class Reader {
 
   async #ask(name: string, options: ReadOptions): Promise<TxtAnswer> {
     const { timeout = TIMEOUT_MS, retries = RETRIES } = this.#options;
-    const limit = options.timeout ?? timeout;
     options.signal?.throwIfAborted();
-    const late = AbortSignal.timeout(limit);
-    const signal = options.signal === undefined ? late : AbortSignal.any([options.signal, late]);
     const transport = await this.#open();
-    let last: Unavailable = new Unavailable('timeout');
-    for (let failures = 0; ; ) {
+    const attempts = {
+      timeout: options.timeout ?? timeout,
+      retries,
+      signal: options.signal,
+      late: () => new Unavailable('timeout'),
+      pauseAfter: (error: unknown, failures: number) =>
+        error instanceof Unavailable ? backoffMs(failures) : null,
+    };
+    return await runAttempts(attempts, async (deadline) => {
       try {
-        return await transport(name, signal);
-      } catch (error) {
-        options.signal?.throwIfAborted();
-        if (late.aborted) throw last;
-        if (!(error instanceof Unavailable)) throw error;
-        last = error;
-        failures += 1;
-        if (failures > retries) throw error;
+        return await transport(name, deadline);
+      } finally {
+        deadline.release();
       }
-      await wait(backoffMs(failures), signal).catch(() => {
-        options.signal?.throwIfAborted();
-        throw last;
-      });
-    }
+    });
   }
 
   async #open(): Promise<Transport> {
     if (this.#transport !== null) return this.#transport;
-    const { doh, servers, fetch, timeout = TIMEOUT_MS } = this.#options;
+    const { doh, servers, fetch } = this.#options;
     if (servers === undefined) {
       this.#transport = overHttps(doh, fetch ?? defaultFetch);
     } else {
       const { overDns } = await import('./node-dns.ts');
-      this.#transport ??= overDns(servers, timeout);
+      this.#transport ??= overDns(servers);
     }
     return this.#transport;
   }

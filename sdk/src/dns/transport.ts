@@ -1,3 +1,4 @@
+import type { Deadline } from '../shared/attempts.ts';
 import { Malformed, NotFound, Refused, Unavailable } from './errors.ts';
 
 /** What a transport found at a name. */
@@ -8,8 +9,8 @@ export interface TxtAnswer {
   readonly ttl: number | null;
 }
 
-/** Asks for the TXT record of a whole name. @throws ReadError; the signal's reason when it aborts */
-export type Transport = (name: string, signal: AbortSignal) => Promise<TxtAnswer>;
+/** Asks for the TXT record of a whole name. @throws ReadError; the reason of the deadline's signal when it aborts */
+export type Transport = (name: string, deadline: Deadline) => Promise<TxtAnswer>;
 
 /** The error for a response code. */
 export function errorOfRcode(rcode: number, detail: string | null): Error {

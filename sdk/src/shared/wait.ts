@@ -7,21 +7,21 @@ export function backoffMs(failures: number, random: () => number = Math.random):
 }
 
 /** Resolves after the time. Rejects with the signal's reason when it aborts first. */
-export function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
+export function wait(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
-    if (signal.aborted) {
+    if (signal?.aborted === true) {
       reject(signal.reason);
       return;
     }
     const onAbort = (): void => {
       clearTimeout(timer);
-      reject(signal.reason);
+      reject(signal?.reason);
     };
     const timer = setTimeout(() => {
-      signal.removeEventListener('abort', onAbort);
+      signal?.removeEventListener('abort', onAbort);
       resolve();
     }, milliseconds);
-    signal.addEventListener('abort', onAbort, { once: true });
+    signal?.addEventListener('abort', onAbort, { once: true });
   });
 }
 

@@ -5,8 +5,8 @@ import { decodeMessage, encodeMessage } from '../../../src/protocol/dns/message/
 import { nameToText } from '../../../src/protocol/dns/name.ts';
 import { txtChunks } from '../../../src/protocol/dns/rdata/rdata.ts';
 
-/** TXT values of a name, or a response code. */
-export type TxtAnswer = readonly (string | Uint8Array)[] | number;
+/** TXT values of a name, or a response code; null: no reply. */
+export type TxtAnswer = readonly (string | Uint8Array)[] | number | null;
 
 export interface TxtServer {
   readonly port: number;
@@ -20,6 +20,7 @@ export async function startTxtServer(answerOf: (name: string) => TxtAnswer): Pro
     const query = decodeMessage(octets)!;
     const { qname } = query.question[0]!;
     const said = answerOf(nameToText(qname));
+    if (said === null) return;
     const values = typeof said === 'number' ? [] : said;
     const answer = values.map((value) => {
       const rdata = txtChunks(typeof value === 'string' ? Buffer.from(value) : value);

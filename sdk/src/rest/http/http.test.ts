@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { drop, hang, reply, type Step, scripted } from '../../../../test/support/sdk/scripted-server.ts';
 import { BulkError } from '../records/records.ts';
@@ -83,6 +84,42 @@ describe('calls that are repeated', () => {
       500,
     );
   });
+});
+
+describe('an attempt that gets no answer', () => {
+  for (const [name, share, call] of [
+    ['a read', 10_000, (uqrp: Uqrp) => uqrp.namespaces.list()],
+    ['a POST with a key', 10_000, (uqrp: Uqrp) => uqrp.namespaces.create('acme')],
+    ['a DELETE', 10_000, (uqrp: Uqrp) => uqrp.records.delete('an id')],
+    ['a read with options of its own', 2000, (uqrp: Uqrp) => uqrp.me({ timeout: 4000, retries: 1 })],
+    ['a read for which the server waits', 65_000, (uqrp: Uqrp) => uqrp.changesPage({ wait: 55 })],
+  ] as const) {
+    it(`of ${name} is lost after its share of the timeout, and repeated: its connection may be dead`, (t) =>
+      withServer([hang, reply(200, {})], async (uqrp, seen) => {
+        t.mock.timers.enable({ apis: ['setTimeout'] });
+        t.mock.method(Math, 'random', () => 0);
+        const calling = call(uqrp);
+        while (seen.length < 1) await nextTurn();
+        t.mock.timers.tick(share - 1);
+        await nextTurn();
+        assert.equal(seen.length, 1);
+        while (seen.length < 2) {
+          t.mock.timers.tick(1);
+          await nextTurn();
+        }
+        await calling;
+      }));
+  }
+
+  it('of a PATCH has all of the timeout: it is not repeated', (t) =>
+    withServer([hang], async (uqrp, seen) => {
+      t.mock.timers.enable({ apis: ['setTimeout'] });
+      const calling = assert.rejects(uqrp.records.update('a', { text: 'b' }), TimeoutError);
+      while (seen.length < 1) await nextTurn();
+      t.mock.timers.tick(30_000);
+      await calling;
+      assert.equal(seen.length, 1);
+    }));
 });
 
 describe('calls that are not repeated', () => {

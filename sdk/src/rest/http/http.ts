@@ -1,6 +1,7 @@
+import { type Deadline, runAttempts } from '../../shared/attempts.ts';
 import { defaultFetch, type Fetch, reasonOf } from '../../shared/fetch.ts';
 import { isBrowser, randomUuid } from '../../shared/runtime.ts';
-import { backoffMs, wait } from '../../shared/wait.ts';
+import { backoffMs } from '../../shared/wait.ts';
 import { ApiError, apiError, ConnectionError, TimeoutError } from './errors.ts';
 
 /** The same as in package.json, which a bundle does not hold. */
@@ -16,7 +17,7 @@ const TRANSIENT: ReadonlySet<number> = new Set([408, 500, 502, 503, 504]);
  */
 function mayRetry(error: unknown, isRepeatable: boolean): boolean {
   if (error instanceof ApiError) return error.status === 429 || (isRepeatable && TRANSIENT.has(error.status));
-  return isRepeatable && error instanceof ConnectionError;
+  return isRepeatable && (error instanceof ConnectionError || error instanceof TimeoutError);
 }
 
 /** Milliseconds before the next attempt: what the server asks for, else backoff. @param failures so far, from 1 */
@@ -37,7 +38,7 @@ export interface UqrpOptions {
   readonly credentials?: 'same-origin' | undefined;
   /** Default: `globalThis.fetch`. */
   readonly fetch?: Fetch | undefined;
-  /** Milliseconds for a call with all its repetitions. Default 30,000. */
+  /** Milliseconds for a call with its repetitions, which share them. Default 30,000. */
   readonly timeout?: number | undefined;
   /** Repetitions of a failed call. Default 2. */
   readonly retries?: number | undefined;
@@ -72,6 +73,8 @@ export interface RequestParts extends PostOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** A POST without an Idempotency-Key is not repeated, except after 429. */
   readonly isKeyless?: boolean | undefined;
+  /** Milliseconds that the server may wait before it answers: no part of the time that repetitions share. */
+  readonly patience?: number | undefined;
 }
 
 export interface Answer<T> {
@@ -117,8 +120,9 @@ export class Http {
 
   /** The answer to one request, its body parsed as JSON; null without a body. */
   async json<T>(parts: RequestParts): Promise<Answer<T>> {
-    return await this.#call(parts, async (response) => {
+    return await this.#call(parts, async (response, deadline) => {
       const text = await response.text();
+      deadline.release();
       const { status, headers } = response;
       try {
         return { status, headers, body: text === '' ? null : JSON.parse(text) };
@@ -134,69 +138,63 @@ export class Http {
    * body.
    */
   async open(parts: RequestParts): Promise<Response> {
-    return await this.#call(parts, async (response) => response);
+    return await this.#call(parts, async (response, deadline) => {
+      deadline.stopClock();
+      return response;
+    });
   }
 
   /** Sends until an attempt succeeds or may not be repeated. The timeout covers attempts, waits and `read`. */
-  async #call<T>(parts: RequestParts, read: (response: Response) => Promise<T>): Promise<T> {
-    const { signal, timeout = this.#timeout, retries = this.#retries } = parts;
-    signal?.throwIfAborted();
-    const ending = new AbortController();
-    const timer = setTimeout(() => ending.abort(new TimeoutError(timeout)), timeout);
-    const onAbort = (): void => ending.abort(signal?.reason);
-    signal?.addEventListener('abort', onAbort, { once: true });
-    const endsAt = Date.now() + timeout;
-    const request = this.#request(parts, ending.signal);
-    let isStreaming = false;
-    try {
-      for (let failures = 0; ; ) {
-        try {
-          const result = await this.#attempt(request, parts, failures, ending.signal, read);
-          isStreaming = result instanceof Response;
-          return result;
-        } catch (error) {
-          failures += 1;
-          if (failures > retries || !mayRetry(error, request.isRepeatable)) throw error;
-          const pause = retryWaitMs(error, failures);
-          // The error says more than a timeout that is certain to follow.
-          if (Date.now() + pause >= endsAt) throw error;
-          await wait(pause, ending.signal);
-        }
-      }
-    } finally {
-      clearTimeout(timer);
-      // A body that is still being read stays bound to the caller's signal.
-      if (!isStreaming) signal?.removeEventListener('abort', onAbort);
-    }
+  async #call<T>(
+    parts: RequestParts,
+    read: (response: Response, deadline: Deadline) => Promise<T>,
+  ): Promise<T> {
+    const { signal, timeout = this.#timeout, retries = this.#retries, patience } = parts;
+    const request = this.#request(parts);
+    const { isRepeatable } = request;
+    const attempts = {
+      timeout,
+      retries,
+      patience,
+      isRepeatable,
+      signal,
+      late: () => new TimeoutError(timeout),
+      pauseAfter: (error: unknown, failures: number) =>
+        mayRetry(error, isRepeatable) ? retryWaitMs(error, failures) : null,
+    };
+    return await runAttempts(attempts, (deadline, failures) =>
+      this.#attempt(request, parts, failures, deadline, read),
+    );
   }
 
   async #attempt<T>(
     request: PreparedRequest,
     parts: RequestParts,
     failures: number,
-    ending: AbortSignal,
-    read: (response: Response) => Promise<T>,
+    deadline: Deadline,
+    read: (response: Response, deadline: Deadline) => Promise<T>,
   ): Promise<T> {
+    const { signal } = deadline;
     try {
-      const response = await this.#fetch(request.url, request.init);
+      const response = await this.#fetch(request.url, { ...request.init, signal });
       if (response.ok || response.status === 304) {
         const seq = response.headers.get('x-service-seq');
         if (seq !== null) parts.onWritten?.(seq);
-        return await read(response);
+        return await read(response, deadline);
       }
       const error = apiError(response.status, response.headers, await limitedText(response));
       // The attempt before may have deleted it without its answer arriving.
       if (failures > 0 && parts.method === 'DELETE' && error.code === 'not_found') {
-        return await read(new Response(null, { status: 204 }));
+        return await read(new Response(null, { status: 204 }), deadline);
       }
       throw error;
     } catch (error) {
-      if (ending.aborted) throw ending.reason;
+      if (signal.aborted) throw signal.reason;
       throw error instanceof ApiError ? error : new ConnectionError(reasonOf(error));
     }
   }
 
-  #request(parts: RequestParts, signal: AbortSignal): PreparedRequest {
+  #request(parts: RequestParts): PreparedRequest {
     const { method, body, isKeyless = false } = parts;
     const headers: Record<string, string> = { accept: 'application/json' };
     if (!isBrowser()) headers['user-agent'] = this.#agent;
@@ -206,7 +204,7 @@ export class Http {
       headers['idempotency-key'] = parts.idempotencyKey ?? randomUuid();
     }
     Object.assign(headers, parts.headers);
-    const init: RequestInit = { method, headers, signal, redirect: 'manual' };
+    const init: RequestInit = { method, headers, redirect: 'manual' };
     // Set only on demand: some runtimes refuse the member.
     if (this.#credentials !== undefined) init.credentials = this.#credentials;
     if (body !== undefined) init.body = JSON.stringify(body);
@@ -218,9 +216,9 @@ export class Http {
 /** Milliseconds that an answer may take longer than the server waits. */
 const GRACE_MS = 30_000;
 
-/** The timeout of a request that asks the server to wait. @param seconds undefined: it does not */
-export function patienceFor(seconds: number | undefined): { readonly timeout?: number } {
-  return seconds === undefined ? {} : { timeout: seconds * 1000 + GRACE_MS };
+/** The times of a request that asks the server to wait. @param seconds undefined: it does not */
+export function patienceFor(seconds: number | undefined): Pick<RequestParts, 'timeout' | 'patience'> {
+  return seconds === undefined ? {} : { timeout: seconds * 1000 + GRACE_MS, patience: seconds * 1000 };
 }
 
 interface PreparedRequest {
