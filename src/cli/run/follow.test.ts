@@ -165,4 +165,35 @@ describe('a program that follows its values', () => {
     const answers = { changes: [answer(410, 'validation_error'), false], reads: ['two'] };
     assert.deepEqual(await actsOf(answers), ['take two', 'save two', 'confirm two']);
   });
+
+  for (const ask of ['cursor', 'read', 'changes'] as const) {
+    it(`ends with its program while the server answers nothing to ${ask} (end of a program in an outage)`, async () => {
+      const ending = new AbortController();
+      const acts = await actsOf(
+        { changes: [], reads: [] },
+        {
+          cursor: ask === 'changes' ? 'start' : null,
+          signal: ending.signal,
+          source: {
+            origin: 'https://uqrp.example.com',
+            cursor: async () => 'now',
+            read: async () => valuesOf('one'),
+            changes: async (next) => ({ next, isOurs: false }),
+            [ask]: (...args: readonly unknown[]) => {
+              const signal = args.at(-1);
+              assert.ok(
+                signal instanceof AbortSignal,
+                'the server answers nothing, and nothing ends the wait',
+              );
+              return new Promise((_, reject) => {
+                signal.addEventListener('abort', () => reject(signal.reason));
+                ending.abort();
+              });
+            },
+          },
+        },
+      );
+      assert.deepEqual(acts, []);
+    });
+  }
 });

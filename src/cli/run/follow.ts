@@ -40,7 +40,7 @@ export async function follow(following: Following): Promise<void> {
     try {
       if (cursor === null) {
         // The cursor before the records: a change between the two is not missed.
-        const next = await source.cursor();
+        const next = await source.cursor(signal);
         const values = await acceptedValues(following, records);
         kept = values?.kept ?? null;
         if (values !== null) {
@@ -73,11 +73,11 @@ export async function follow(following: Following): Promise<void> {
 
 /** The values of now, when the program has them; null: it cannot have them, which is told. @param present what it runs with */
 async function acceptedValues(
-  { source, take, say }: Following,
+  { source, signal, take, say }: Following,
   present: readonly ValueRecord[],
 ): Promise<Values | null> {
   try {
-    const values = await source.read();
+    const values = await source.read(signal);
     if (isSame(values.records, present)) return values;
     // Nobody empties a namespace on purpose under a program that runs from it.
     if (values.records.length === 0) throw new InputError('there are no records any more');

@@ -1,6 +1,7 @@
 /** One program that runs with variables, and gets the signals that come for us. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
+import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
 import { escapeControls } from '../output.ts';
 
 /** Signals that are passed on. SIGKILL and SIGSTOP cannot be; SIGCHLD is about our own child. */
@@ -27,25 +28,32 @@ export type Variables = Readonly<Record<string, string | undefined>>;
 export interface RunningProgram {
   /** The exit code: that of the program, or 128 and the number of the signal that ended it. */
   readonly ended: Promise<number>;
-  /** Ends the program, and starts it with other variables. */
+  /** Ends the program, and starts it with other variables. Does nothing once SIGTERM has come for us. */
   restart(variables: Variables): void;
   hangUp(): void;
 }
 
 /** Starts a program on our own input and output. */
-export function startProgram(command: readonly string[], variables: Variables): RunningProgram {
+export function startProgram(
+  command: readonly string[],
+  variables: Variables,
+  timers: Timers = realTimers,
+): RunningProgram {
   const [file = '', ...args] = command;
   const { promise, resolve } = Promise.withResolvers<number>();
   let child: ChildProcess;
   /** Variables of the next start; null: the program is not being started again. */
   let next: Variables | null = null;
-  let killer: NodeJS.Timeout | undefined;
+  /** Cancels the SIGKILL of a program that is being started again. */
+  let spare = (): void => {};
+  /** SIGTERM came: later values start nothing. After SIGINT and SIGQUIT they do, since programs live on after them: a JVM prints its threads. */
+  let isStopping = false;
 
   const start = (given: Variables): void => {
     child = spawn(file, args, { env: given, stdio: 'inherit' });
     child.once('error', (error: NodeJS.ErrnoException) => resolve(tellFault(file, error)));
     child.once('exit', (code, signal) => {
-      clearTimeout(killer);
+      spare();
       if (next === null) resolve(code ?? 128 + constants.signals[signal!]);
       else {
         const again = next;
@@ -57,8 +65,12 @@ export function startProgram(command: readonly string[], variables: Variables): 
   for (const signal of PASSED) {
     process.on(signal, () => {
       if (FROM_TERMINAL.has(signal) && process.stdin.isTTY) return;
-      // Who stops us while the program is started again stops the program.
-      if (signal !== 'SIGHUP' && STOPPING.has(signal)) next = null;
+      // Who stops the program ends a start that is due, and the program has the time that it wants.
+      if (STOPPING.has(signal)) {
+        next = null;
+        spare();
+      }
+      if (signal === 'SIGTERM') isStopping = true;
       child.kill(signal);
     });
   }
@@ -66,9 +78,10 @@ export function startProgram(command: readonly string[], variables: Variables): 
   return {
     ended: promise,
     restart(given) {
+      if (isStopping) return;
       if (next === null) {
         child.kill('SIGTERM');
-        killer = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
+        spare = timers.after(STOP_MS, () => child.kill('SIGKILL'));
       }
       next = given;
     },

@@ -51,6 +51,21 @@ describe('the values of a namespace', () => {
     assert.match(kept[0]!.envelope, /^v=svc1;s=ok;t=data;e=b64;f=text;ttl=300;d=eHh4/);
   });
 
+  it('are not waited for once the signal aborts, while the server answers nothing (end of a program in an outage)', async () => {
+    for (const [answers, ask] of [
+      [[], 'cursor'],
+      [[], 'read'],
+      [[reply(200, [row('a', 1)], { link: '</x?cursor=b>; rel="next"' })], 'read'],
+      [[reply(200, [])], 'read'],
+    ] as const) {
+      const ending = new AbortController();
+      const reason = new Error('the program has ended');
+      await using server = await scripted(...answers, () => ending.abort(reason));
+      await assert.rejects(sourceAt(server.base)[ask](ending.signal), reason);
+      assert.equal(server.seen.length, answers.length + 1);
+    }
+  });
+
   it('may be others after a change of their resource or of the namespace', async () => {
     for (const [key, isOurs] of [
       ['a.env.shop.v1', true],

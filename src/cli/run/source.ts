@@ -19,14 +19,14 @@ export interface Values {
   readonly kept: readonly KeptRecord[];
 }
 
-/** Its methods throw the errors of the SDK. */
+/** Its methods throw the errors of the SDK, and the signal's reason once that aborts. */
 export interface ValueSource {
   /** Of the server, for messages. */
   readonly origin: string;
   /** Where the feed of changes ends now. */
-  cursor(): Promise<string>;
+  cursor(signal?: AbortSignal): Promise<string>;
   /** @throws InputError for more octets than a program gets, and for a refusal (`isRefusal`) */
-  read(): Promise<Values>;
+  read(signal?: AbortSignal): Promise<Values>;
   /** Waits for changes after the cursor. `isOurs`: the values may be others now. */
   changes(since: string, signal: AbortSignal): Promise<{ readonly next: string; readonly isOurs: boolean }>;
 }
@@ -46,14 +46,14 @@ export function valueSource(
   namespace: string,
   resource: string | undefined,
 ): ValueSource {
-  const patience = { timeout: PATIENCE_MS };
   const concerns = (key: string): boolean => resource === undefined || key.split('.').at(-3) === resource;
   return {
     origin,
-    async cursor() {
-      return (await api.changesPage({ namespace }, patience)).next;
+    async cursor(signal) {
+      return (await api.changesPage({ namespace }, { timeout: PATIENCE_MS, signal })).next;
     },
-    async read() {
+    async read(signal) {
+      const patience = { timeout: PATIENCE_MS, signal };
       const records: ValueRecord[] = [];
       const kept: KeptRecord[] = [];
       const listing = api.records.list({ namespace, resource }, { limit: PAGE, ...patience });
