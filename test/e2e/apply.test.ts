@@ -111,6 +111,24 @@ describe('uqrp apply, promote and import --dry-run', () => {
     assert.deepEqual([again.code, again.out], [0, '0 changed, 0 new, 0 to delete, 2 unchanged\n']);
   });
 
+  it('deletes nothing that the other namespace has with an expiry (prune of a record with an expiry)', async () => {
+    // In shop passing has an expiry; shop has no permanent one of the resource timed.
+    const named = ['passing.flags.live.v1', 'gone.flags.live.v1', 'a.timed.live.v1'];
+    for (const key of named) await run(['put', key, 'of live']);
+    await run(['put', 'a.timed.shop.v1', 'x', '--expires', '1h']);
+    for (const only of [['--resource', 'flags'], []]) {
+      const dry = await run(['promote', 'shop', 'live', ...only, '--prune', '--dry-run', '--json']);
+      const { changes } = JSON.parse(dry.out) as { changes: { kind: string; key: string }[] };
+      const deleted = changes.filter(({ kind }) => kind === 'deleted').map(({ key }) => key);
+      assert.deepEqual(deleted, ['gone.flags.live.v1'], only.join(' '));
+    }
+    const done = await run(['promote', 'shop', 'live', '--resource', 'flags', '--prune']);
+    assert.deepEqual([done.code, done.errors], [0, '']);
+    await eventually(async () => (await answered('gone.flags.live.v1')) === null);
+    for (const key of ['passing.flags.live.v1', 'a.timed.live.v1'])
+      assert.equal(await answered(key), 'of live');
+  });
+
   it('says what an import would do, and writes nothing', async () => {
     const path = join(dir, 'shop.jsonl');
     const lines = server.cli(['export', 'shop']).trimEnd().split('\n');

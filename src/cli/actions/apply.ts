@@ -64,7 +64,7 @@ export async function applyDirectory(dir: string, options: ApplyOptions, json: b
   await carryOut(rest, plan, keys, options, json);
 }
 
-/** Makes a namespace hold the records of another one; those with an expiry are left out. Throws as `applyDirectory` */
+/** Makes a namespace hold the records of another one. Keys that have an expiry there are left out: neither written nor deleted. Throws as `applyDirectory` */
 export async function promoteNamespace(
   from: string,
   to: string,
@@ -76,12 +76,19 @@ export async function promoteNamespace(
   const rest = openRest(options.api, commandConfig());
   const { resource } = options;
   const keys = await planKeys(options);
-  const present = (await presentRecords(rest, source, keys, resource)).filter(({ expires }) => !expires);
-  const bound = present.filter((record) => record.isEncrypted !== true && isBoundToKey(record));
+  const records = await presentRecords(rest, source, keys, resource);
+  const leftOut = new Set(records.filter(({ expires }) => expires).map(({ key }) => keyIn(target, key)));
+  const promoted = records.filter(({ expires }) => !expires);
+  const bound = promoted.filter((record) => record.isEncrypted !== true && isBoundToKey(record));
   for (const { key } of bound)
     warn(`${key} is encrypted or signed for its own key: no reader accepts the copy`);
-  const wanted = present.map((record) => wantedIn(target, record));
-  const plan = planOf(wanted, await presentRecords(rest, target, keys, resource), pruning(options));
+  const wanted = promoted.map((record) => wantedIn(target, record));
+  const present = await presentRecords(rest, target, keys, resource);
+  const plan = planOf(
+    wanted,
+    present.filter(({ key }) => !leftOut.has(key)),
+    pruning(options),
+  );
   await carryOut(rest, plan, keys, options, json);
 }
 
@@ -100,12 +107,15 @@ function pruning({ prune = false }: ApplyOptions): { readonly prune: boolean } {
   return { prune };
 }
 
+/** The same key below another namespace. */
+function keyIn(namespace: string, key: string): string {
+  return key.split('.').with(-2, namespace).join('.');
+}
+
 /** The same record below another namespace. */
 function wantedIn(namespace: string, record: PresentRecord): WantedRecord {
   const { key, data, contentType, plain, ttlSeconds, isEncrypted = false } = record;
-  const labels = key.split('.');
-  labels[labels.length - 2] = namespace;
-  return { key: labels.join('.'), data, contentType, plain, ttlSeconds, expiresIn: null, isEncrypted };
+  return { key: keyIn(namespace, key), data, contentType, plain, ttlSeconds, expiresIn: null, isEncrypted };
 }
 
 /** Every record of a namespace, decrypted where a key opens it. */
