@@ -1,6 +1,6 @@
 import { streamEvents } from '../rest/http/lines.ts';
 import { defaultFetch, type Fetch } from '../shared/fetch.ts';
-import { backoffMs, retryAfterOf, wait } from '../shared/wait.ts';
+import { pauseMs, retryAfterOf, wait } from '../shared/wait.ts';
 
 interface FlagEventsOptions {
   /** Origin of the REST API, such as `https://uqrp.example.net`. */
@@ -16,8 +16,8 @@ interface FlagEventsOptions {
 
 /** The server gives a sign of life each 15 s. */
 const SILENCE_MS = 45_000;
-/** After a refusal: a token that has ended does not come back. */
-const REFUSED_MS = 60_000;
+/** Seconds after a refusal: a token that has ended does not come back. */
+const REFUSED_S = 60;
 
 /** Whether the text is an origin, or the base URL of a server behind a path. */
 export function isHttpUrl(text: string): boolean {
@@ -30,7 +30,7 @@ export async function followFlagEvents(options: FlagEventsOptions): Promise<void
   let last = '';
   let failures = 0;
   while (!signal.aborted) {
-    let waitMs: number | null = null;
+    let retryAfter: number | null = null;
     try {
       const response = await open(options, last);
       if (response.ok) {
@@ -41,14 +41,15 @@ export async function followFlagEvents(options: FlagEventsOptions): Promise<void
           if (event === 'message' && isRefetch(data)) onChange();
         }
       } else {
-        waitMs = response.status === 429 || response.status >= 500 ? retryMs(response) : REFUSED_MS;
+        const { status, headers } = response;
+        retryAfter = status === 429 || status >= 500 ? retryAfterOf(headers) : REFUSED_S;
         await response.body?.cancel();
       }
     } catch {
       // The connection failed or was lost: the refreshes of the provider go on meanwhile.
     }
     failures += 1;
-    await wait(waitMs ?? backoffMs(failures), signal).catch(() => undefined);
+    await wait(pauseMs(failures, retryAfter), signal).catch(() => undefined);
   }
 }
 
@@ -60,11 +61,6 @@ function open({ origin, namespace, token, fetch = defaultFetch, signal }: FlagEv
     ...(last !== '' && { 'last-event-id': last }),
   };
   return fetch(url, { headers, signal });
-}
-
-function retryMs({ headers }: Response): number | null {
-  const seconds = retryAfterOf(headers);
-  return seconds === null ? null : seconds * 1000;
 }
 
 function isRefetch(data: string): boolean {

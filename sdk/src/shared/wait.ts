@@ -6,6 +6,23 @@ export function backoffMs(failures: number, random: () => number = Math.random):
   return random() * Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (failures - 1));
 }
 
+/** A program is not stopped for longer by a header. Also, `setTimeout` takes more than 24 days as 1 ms. */
+const RETRY_AFTER_MAX_MS = 300_000;
+
+/**
+ * Milliseconds before the next attempt: what the server asks for, but not less than the backoff.
+ * @param failures so far, from 1
+ * @param retryAfter seconds that the server asks for; null: it asks for nothing
+ */
+export function pauseMs(
+  failures: number,
+  retryAfter: number | null,
+  random: () => number = Math.random,
+): number {
+  const backoff = backoffMs(failures, random);
+  return retryAfter === null ? backoff : Math.min(Math.max(backoff, retryAfter * 1000), RETRY_AFTER_MAX_MS);
+}
+
 /** Resolves after the time. Rejects with the signal's reason when it aborts first. */
 export function wait(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { drop, hang, reply, type Step, scripted } from '../../../../test/support/sdk/scripted-server.ts';
 import { BulkError } from '../records/records.ts';
 import { Uqrp } from '../uqrp.ts';
 import { ApiError, ConnectionError, TimeoutError, UqrpError } from './errors.ts';
-import { retryWaitMs, type UqrpOptions } from './http.ts';
+import type { UqrpOptions } from './http.ts';
 
 const TOKEN = 'c'.repeat(64);
 const NOW = { 'retry-after': '0' };
@@ -71,55 +71,59 @@ describe('calls that are repeated', () => {
       },
       { retries: 3 },
     ));
-
-  it('waits as long as Retry-After says, else a random part of an interval that doubles', () => {
-    const parts = { status: 429, code: 'rate_limit_exceeded', messages: [], requestId: null } as const;
-    assert.equal(retryWaitMs(new ApiError({ ...parts, retryAfter: 7 }), 1), 7000);
-    const waits = [1, 2, 3, 6, 20].map((failures) =>
-      retryWaitMs(new ConnectionError(null), failures, () => 1),
-    );
-    assert.deepEqual(waits, [250, 500, 1000, 8000, 8000]);
-    assert.equal(
-      retryWaitMs(new ApiError({ ...parts, retryAfter: null }), 3, () => 0.5),
-      500,
-    );
-  });
 });
 
 describe('an attempt that gets no answer', () => {
+  /** A client whose first request is on a dead connection. */
+  const client = (t: TestContext): [Uqrp, RequestInit[]] => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    t.mock.method(Math, 'random', () => 0);
+    const seen: RequestInit[] = [];
+    const fetch = async (_: string, init: RequestInit): Promise<Response> => {
+      seen.push(init);
+      if (seen.length > 1) return new Response('{}');
+      return await new Promise((_, reject) => {
+        init.signal?.addEventListener('abort', () => reject(new Error('aborted')));
+      });
+    };
+    return [new Uqrp({ baseUrl: 'https://uqrp.example.net', token: TOKEN, fetch }), seen];
+  };
+
   for (const [name, share, call] of [
     ['a read', 10_000, (uqrp: Uqrp) => uqrp.namespaces.list()],
     ['a POST with a key', 10_000, (uqrp: Uqrp) => uqrp.namespaces.create('acme')],
     ['a DELETE', 10_000, (uqrp: Uqrp) => uqrp.records.delete('an id')],
-    ['a read with options of its own', 2000, (uqrp: Uqrp) => uqrp.me({ timeout: 4000, retries: 1 })],
+    ['a call with options of its own', 2000, (uqrp: Uqrp) => uqrp.me({ timeout: 4000, retries: 1 })],
+    ['a call with many repetitions', 500, (uqrp: Uqrp) => uqrp.me({ timeout: 4000, retries: 99 })],
     ['a read for which the server waits', 65_000, (uqrp: Uqrp) => uqrp.changesPage({ wait: 55 })],
   ] as const) {
-    it(`of ${name} is lost after its share of the timeout, and repeated: its connection may be dead`, (t) =>
-      withServer([hang, reply(200, {})], async (uqrp, seen) => {
-        t.mock.timers.enable({ apis: ['setTimeout'] });
-        t.mock.method(Math, 'random', () => 0);
-        const calling = call(uqrp);
-        while (seen.length < 1) await nextTurn();
-        t.mock.timers.tick(share - 1);
-        await nextTurn();
-        assert.equal(seen.length, 1);
-        while (seen.length < 2) {
-          t.mock.timers.tick(1);
-          await nextTurn();
-        }
-        await calling;
-      }));
+    it(`of ${name} is lost after its share of the timeout, and repeated: its connection may be dead`, async (t) => {
+      const [uqrp, seen] = client(t);
+      const calling = call(uqrp);
+      await nextTurn();
+      t.mock.timers.tick(share - 1);
+      await nextTurn();
+      assert.equal(seen.length, 1);
+      t.mock.timers.tick(1);
+      await nextTurn();
+      t.mock.timers.tick(0);
+      await calling;
+      assert.equal(seen.length, 2);
+      assert.deepEqual(seen[1]?.headers, seen[0]?.headers);
+    });
   }
 
-  it('of a PATCH has all of the timeout: it is not repeated', (t) =>
-    withServer([hang], async (uqrp, seen) => {
-      t.mock.timers.enable({ apis: ['setTimeout'] });
-      const calling = assert.rejects(uqrp.records.update('a', { text: 'b' }), TimeoutError);
-      while (seen.length < 1) await nextTurn();
-      t.mock.timers.tick(30_000);
-      await calling;
-      assert.equal(seen.length, 1);
-    }));
+  it('of a PATCH has all of the timeout: it is not repeated', async (t) => {
+    const [uqrp, seen] = client(t);
+    const calling = uqrp.namespaces.update('an id', { max_ttl: 60 });
+    calling.catch(() => {});
+    await nextTurn();
+    t.mock.timers.tick(29_000);
+    await nextTurn();
+    t.mock.timers.tick(1000);
+    await assert.rejects(calling, new TimeoutError(30_000));
+    assert.equal(seen.length, 1);
+  });
 });
 
 describe('calls that are not repeated', () => {

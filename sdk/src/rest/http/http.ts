@@ -1,7 +1,7 @@
 import { type Deadline, runAttempts } from '../../shared/attempts.ts';
 import { defaultFetch, type Fetch, reasonOf } from '../../shared/fetch.ts';
 import { isBrowser, randomUuid } from '../../shared/runtime.ts';
-import { backoffMs } from '../../shared/wait.ts';
+import { pauseMs } from '../../shared/wait.ts';
 import { ApiError, apiError, ConnectionError, TimeoutError } from './errors.ts';
 
 /** The same as in package.json, which a bundle does not hold. */
@@ -20,10 +20,9 @@ function mayRetry(error: unknown, isRepeatable: boolean): boolean {
   return isRepeatable && (error instanceof ConnectionError || error instanceof TimeoutError);
 }
 
-/** Milliseconds before the next attempt: what the server asks for, else backoff. @param failures so far, from 1 */
-export function retryWaitMs(error: unknown, failures: number, random: () => number = Math.random): number {
-  if (error instanceof ApiError && error.retryAfter !== null) return error.retryAfter * 1000;
-  return backoffMs(failures, random);
+/** Milliseconds before the attempt after one that failed. @param failures so far, from 1 */
+export function retryWaitMs(error: unknown, failures: number): number {
+  return pauseMs(failures, error instanceof ApiError ? error.retryAfter : null);
 }
 
 export interface UqrpOptions {
