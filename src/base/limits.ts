@@ -152,6 +152,7 @@ export const LIMITS = {
   feedSnapshotReserve: 104_857_600, // octets of the disk that the making of snapshots leaves: what `uqrp doctor` calls too little
   feedSnapshotBehindSeconds: 45, // that its view does not follow, after which it is removed
   feedSnapshotSilentMinutes: 90, // after which the process that makes them is killed and started again
+  erasureHeldSeconds: 30, // that another process keeps deleted data in the files of SQLite, until the log tells of it
   usageBatchCounts: 1000, // counts in a batch that a node sends
   usageAnswersMax: 10_000_000_000, // of one namespace and hour in a batch
   queryLogBatchRows: 2000, // rows in a batch that a node sends

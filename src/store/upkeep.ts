@@ -55,18 +55,25 @@ interface UpkeepOptions {
   readonly keepAudit: number;
   /** Called after a round that failed. The loop retries it. */
   readonly onError?: (error: unknown) => void;
+  /**
+   * Called after each scrub. @param heldMs milliseconds for which another process has kept what was deleted in the files, by reading without an
+   * end; 0: it is out of them
+   */
+  readonly onScrubbed?: (heldMs: number) => void;
 }
 
 /**
  * Erases, scrubs and prunes until aborted: a payload that was replaced or deleted is gone from log, histories that do not keep it, and
- * files within ten seconds, most of which are for the fan-out; copies in a file of more than 8 MiB of SQLite later (`sqlite/leftovers.ts`). Resolves when it has stopped; never rejects.
+ * files within ten seconds, most of which are for the fan-out, unless another process reads them for longer; copies in a file of more than 8 MiB of SQLite later (`sqlite/leftovers.ts`). Resolves when it has stopped; never rejects.
  */
 export async function startUpkeep(options: UpkeepOptions): Promise<void> {
-  const { store, clock, signal, timers = loopTimers, keepLog, keepAudit, onError } = options;
+  const { store, clock, signal, timers = loopTimers, keepLog, keepAudit, onError, onScrubbed } = options;
   const isAuditDue = createInterval(AUDIT_MS, timers);
   const pruneAudit = openAuditRetention(store);
   const isPruneDue = createInterval(PRUNE_MS, timers);
   const isScrubDue = createInterval(SCRUB_MS, timers);
+  /** Of the first scrub of those in a row that found another process in the way. */
+  let heldSince: number | null = null;
   const pass = async (): Promise<number> => {
     if (isPruneDue()) {
       await inUnits(signal, PRUNE_LIMIT, () =>
@@ -81,7 +88,12 @@ export async function startUpkeep(options: UpkeepOptions): Promise<void> {
       await inUnits(signal, ERASE_LIMIT, () => store.write((tx) => eraseSuperseded(tx, ERASE_LIMIT)));
     }
     const isMore = await pruneVersions(store, clock(), signal);
-    if (isScrubDue()) await store.scrub();
+    if (isScrubDue()) {
+      const isErased = await store.scrub();
+      const now = timers.elapsed();
+      heldSince = isErased ? null : (heldSince ?? now);
+      onScrubbed?.(now - (heldSince ?? now));
+    }
     return isMore ? 0 : SCRUB_MS;
   };
   const onFault = (error: unknown): void => onError?.(error);

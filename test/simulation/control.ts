@@ -355,6 +355,7 @@ function workParts(
         enqueued: () => {},
       },
     },
+    onScrubbed: () => {},
     onStoreFault: (event) => counters.count(`store fault ${event}`),
     onRequestFailed(error) {
       counters.count('REST failed');

@@ -200,6 +200,12 @@ export const EVENTS = {
     fields: {},
   },
   'store.failing': { level: 'error', message: 'the database reported an error', fields: {} },
+  'store.unerased': {
+    level: 'error',
+    message:
+      'another process reads the database file without an end. Until it stops, deleted data stays in uqrp.sqlite-wal, which grows: end it, or wait where it is a backup. `octets` of that file',
+    fields: { seconds: 'number', octets: 'number' },
+  },
   'sweeper.failing': {
     level: 'error',
     message: 'expired records could not be deleted. It is tried again',

@@ -195,6 +195,8 @@ export interface Metrics {
   readonly keyRolled: ReturnType<typeof registerKeyMetrics>;
   /** Expired records that the sweeper deleted. */
   swept(records: number): void;
+  /** For how long another process has kept deleted data in the files of the database; 0: none does. */
+  unerased(seconds: number): void;
   /** Rows of the query log that this node dropped. */
   queryLogDropped(rows: number): void;
   /** Private answers in a batch that the control side will never take. */
@@ -248,6 +250,13 @@ export function createMetrics(sources: MetricSources): Metrics {
   // To find a series by its labels takes the registry longer than to count. As many as the registry has.
   const httpSeries = new Map<string, HttpSeries>();
   const swept = counter(registry, 'uqrp_records_expired_total', 'Expired records that the sweeper deleted');
+  let unerased: number | null = null;
+  gauge(
+    registry,
+    'uqrp_database_unerased_seconds',
+    'How long another process has kept deleted data in the files of SQLite; 0: none does',
+    () => unerased,
+  );
   const logDropped = counter(
     registry,
     'uqrp_query_log_dropped_total',
@@ -296,6 +305,9 @@ export function createMetrics(sources: MetricSources): Metrics {
     feed,
     keyRolled,
     swept: (records) => swept.inc(records),
+    unerased: (seconds) => {
+      unerased = seconds;
+    },
     queryLogDropped: (rows) => logDropped.inc(rows),
     usageRefused: (answers) => usageRefused.inc(answers),
     usageLost: (answers) => usageLost.inc(answers),

@@ -52,6 +52,15 @@ describe('metrics of the process', () => {
     assert.doesNotMatch(await metrics.text(), /^uqrp_data_dir_free_bytes \S/m);
   });
 
+  it('tell how long another process has kept deleted data in the files, once it was looked at', async () => {
+    const metrics = createMetrics({ edgeStats: null, feedLag: () => null, process: false });
+    assert.doesNotMatch(await metrics.text(), /^uqrp_database_unerased_seconds \d/m);
+    for (const seconds of [0, 34, 0]) {
+      metrics.unerased(seconds);
+      assert.match(await metrics.text(), new RegExp(`^uqrp_database_unerased_seconds ${seconds}$`, 'm'));
+    }
+  });
+
   it('count calls to providers in closed sets that begin at 0', async () => {
     assert.deepEqual([...PROVIDER_NAMES], [...SOURCES]);
     const metrics = createMetrics({ edgeStats: null, feedLag: () => null, process: false });

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
-import { freeOctets } from '../../base/files.ts';
+import { freeOctets, systemFiles } from '../../base/files.ts';
 import { createReportLimits } from '../../base/lifecycle/report-limits.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { addressSet } from '../../base/network/address.ts';
@@ -68,7 +68,7 @@ export interface ControlRoleOptions {
     | ((request: IncomingMessage, response: ServerResponse, address: string) => string | null)
     | null;
   readonly nodes: Nodes;
-  readonly metrics: Pick<Metrics, 'http' | 'swept' | 'webhooks'>;
+  readonly metrics: Pick<Metrics, 'http' | 'swept' | 'unerased' | 'webhooks'>;
   readonly freeMemory: FreeMemory;
 }
 
@@ -214,6 +214,31 @@ export function storeFaults({
   };
 }
 
+/** Tells of a process that keeps deleted data in the files of SQLite: by a metric, and after `erasureHeldSeconds` by the log. */
+export function unerasedReport({
+  config,
+  store,
+  clock,
+  log,
+  metrics,
+}: {
+  readonly config: Pick<Config, 'dataDir'>;
+  readonly store: Pick<Store, 'engine'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Pick<Metrics, 'unerased'>;
+}): (heldMs: number) => void {
+  const isDue = createReportLimits<'unerased'>(clock);
+  return (heldMs) => {
+    if (store.engine !== 'sqlite') return;
+    const seconds = Math.floor(heldMs / 1000);
+    metrics.unerased(seconds);
+    if (seconds < LIMITS.erasureHeldSeconds || !isDue('unerased')) return;
+    const octets = systemFiles.facts(join(config.dataDir, 'uqrp.sqlite-wal'))?.octets ?? 0;
+    log.event('store.unerased', { seconds, octets });
+  };
+}
+
 /** The signer of the transparency log: its witnesses, its key, and what is logged of it. */
 function transparencyOf(
   { config, store, secret, clock, log }: ControlRoleOptions,
@@ -287,6 +312,7 @@ export function openControlRole(options: ControlRoleOptions): ControlRole {
       nodes: options.nodes,
       freeMemory: options.freeMemory,
     },
+    onScrubbed: unerasedReport(options),
     onStoreFault: (event, error) => faultsOf(event)(error),
     onRequestFailed: (error, requestId) => log.event('request.failed', { request: requestId ?? null }, error),
   });

@@ -68,6 +68,8 @@ export interface ControlWorkOptions {
   readonly metrics: Pick<Metrics, 'http' | 'swept' | 'webhooks'>;
   /** Null or absent: what datasets publish goes into no transparency log. */
   readonly transparency?: ControlTransparency | null;
+  /** See `startUpkeep`. */
+  readonly onScrubbed: (heldMs: number) => void;
   readonly onStoreFault: (event: StoreFault, error: unknown) => void;
   readonly onRequestFailed: NonNullable<ApiDeps['onError']>;
 }
@@ -158,7 +160,12 @@ export function startControlWork(options: ControlWorkOptions): ControlWork {
       onSwept: (records) => metrics.swept(records),
       onError: faultsOf('sweeper.failing'),
     }),
-    startUpkeep({ ...common, keepLog: KEEP_LOG_MS, keepAudit: config.auditDays * 86_400_000 }),
+    startUpkeep({
+      ...common,
+      keepLog: KEEP_LOG_MS,
+      keepAudit: config.auditDays * 86_400_000,
+      onScrubbed: options.onScrubbed,
+    }),
     startDeletions(common),
     runWebhookLoops({
       ...common,

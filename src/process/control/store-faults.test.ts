@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
 import { it } from 'node:test';
+import { LIMITS } from '../../base/limits.ts';
 import { createLog } from '../../ops/telemetry/log.ts';
-import { storeFaults } from './control-role.ts';
+import { storeFaults, unerasedReport } from './control-role.ts';
 
 interface Line {
   readonly event: string;
   readonly path?: string | null;
   readonly free?: number | null;
+  readonly seconds?: number;
 }
 
 function world(engine: 'sqlite' | 'postgres') {
@@ -15,9 +17,13 @@ function world(engine: 'sqlite' | 'postgres') {
   let now = 0;
   const clock = (): number => now;
   const log = createLog({ clock, stream: { write: (line) => lines.push(JSON.parse(line) as Line) } });
-  const faultsOf = storeFaults({ config: { dataDir: tmpdir() }, store: { engine }, clock, log });
+  const parts = { config: { dataDir: tmpdir() }, store: { engine }, clock, log };
+  const faultsOf = storeFaults(parts);
+  const held: number[] = [];
   return {
     lines,
+    held,
+    scrubbed: unerasedReport({ ...parts, metrics: { unerased: (seconds) => void held.push(seconds) } }),
     faultsOf,
     advance: (ms: number): void => {
       now += ms;
@@ -52,4 +58,25 @@ it('a full disk is named by its path and by what is left, whatever it made fail 
   const other = world('postgres');
   other.faultsOf('store.failing')(Object.assign(new Error('full'), { code: '53100' }));
   assert.deepEqual([other.lines[0]?.path, other.lines[0]?.free], [null, null]);
+});
+
+it('deleted data that another process keeps is told after 30 seconds, then ever fewer, and on SQLite alone', () => {
+  const { lines, held, scrubbed, advance } = world('sqlite');
+  const limitMs = LIMITS.erasureHeldSeconds * 1_000;
+  for (const ms of [0, 4_000, limitMs - 1]) scrubbed(ms);
+  assert.deepEqual(lines, []);
+  for (let ms = limitMs; ms < limitMs + 600_000; ms += 4_000) {
+    scrubbed(ms);
+    advance(4_000);
+  }
+  // At once, and after 1, 3 and 7 minutes.
+  assert.deepEqual(
+    lines.map(({ event, seconds }) => [event, seconds]),
+    [30, 90, 210, 450].map((seconds) => ['store.unerased', seconds]),
+  );
+  scrubbed(0);
+  assert.deepEqual([held[1], held[2], held.at(-1)], [4, 29, 0]);
+  const other = world('postgres');
+  other.scrubbed(2 * limitMs);
+  assert.deepEqual([other.lines, other.held], [[], []]);
 });

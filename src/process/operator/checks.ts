@@ -77,6 +77,20 @@ export function checkDisk(freeBytes: number): Finding {
   return free < DISK_NOTE_MB ? note('disk', text) : ok('disk', text);
 }
 
+/** The server empties it every four seconds: more than this is in it while somebody reads without an end. */
+const LOG_NOTE_MB = 64;
+
+/** @param octets of the write-ahead log of SQLite, which keeps deleted data until it is emptied */
+export function checkWriteAheadLog(octets: number): Finding {
+  const text = `uqrp.sqlite-wal has ${Math.floor(octets / MEGABYTE)} MB`;
+  return octets < LOG_NOTE_MB * MEGABYTE
+    ? ok('write-ahead log', text)
+    : note(
+        'write-ahead log',
+        `${text}, deleted data among them. While the server runs that means that another process reads the database without an end: end it.`,
+      );
+}
+
 /** A file cannot be newer than now, but for a small step of the clock. */
 const CLOCK_TOLERANCE_MS = 60_000;
 

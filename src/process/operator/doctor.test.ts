@@ -25,6 +25,7 @@ import {
   checkRootAnswer,
   checkStore,
   checkView,
+  checkWriteAheadLog,
   storeFinding,
 } from './checks.ts';
 import { checkServer } from './doctor.ts';
@@ -57,6 +58,13 @@ describe('the checks of doctor', () => {
     ] as const) {
       assert.equal(checkDisk(free).state, state, String(free));
     }
+  });
+
+  it('note a write-ahead log that nobody empties, which keeps deleted data', () => {
+    assert.deepEqual(checkWriteAheadLog(64 * MB - 1).state, 'ok');
+    const { state, text } = checkWriteAheadLog(64 * MB);
+    assert.equal(state, 'note');
+    assert.match(text, /^uqrp\.sqlite-wal has 64 MB, .*another process reads the database without an end/);
   });
 
   it('find a clock that is behind the files', () => {

@@ -28,6 +28,7 @@ import {
   checkRootAnswer,
   checkStore,
   checkView,
+  checkWriteAheadLog,
   type Finding,
   note,
   ok,
@@ -51,6 +52,7 @@ export async function examine(config: Config, clock: Clock): Promise<readonly Fi
     ...(config.feed === null ? [] : [checkCredentials(config.feed.file, isOpenToAll(config.feed.file))]),
     await checkServer(config),
     await checkStore(config, clock),
+    ...checkLogOf(config),
     ...(await checkBroker(config.feed, clock)),
     attempt('view', () => checkViewOf(config)),
     attempt('attestation keys', () => {
@@ -80,6 +82,12 @@ export async function checkServer(config: Config): Promise<Finding> {
   } catch (error) {
     return wrong('server', (error as Error).message);
   }
+}
+
+/** A process without the embedded engine has none. */
+function checkLogOf({ dataDir, databaseUrl }: Config): readonly Finding[] {
+  const log = databaseUrl === null ? systemFiles.facts(join(dataDir, 'uqrp.sqlite-wal')) : null;
+  return log === null ? [] : [checkWriteAheadLog(log.octets)];
 }
 
 /** What the running user can do with the files of the view; a process that serves no DNS has none. */
