@@ -7,7 +7,7 @@ import { realTimers } from '../../base/lifecycle/timers.ts';
 import { SqliteConnection } from './driver.ts';
 import { GroupCommit } from './group-commit.ts';
 
-const PORTS = { timers: realTimers, rowId: uuidsOfTimes() };
+const PORTS = { timers: realTimers, rowId: uuidsOfTimes(), checkPlace: () => {} };
 
 /** A connection whose next statements of one text fail, as they do when the disk does. */
 class FaultyConnection extends SqliteConnection {

@@ -19,6 +19,13 @@ interface Job {
   reject(error: unknown): void;
 }
 
+interface GroupCommitPorts {
+  readonly timers: Timers;
+  readonly rowId: Tx['rowId'];
+  /** Throws where the file is not the one that was opened: a commit into it would be acknowledged, and lost with the process. */
+  readonly checkPlace: () => void;
+}
+
 type Done = { readonly job: Job; readonly value: unknown; readonly marks: Marks };
 type Ran =
   | (Omit<Done, 'job'> & { readonly ok: true })
@@ -37,6 +44,7 @@ export class GroupCommit {
   readonly #committed: (marks: Marks) => void;
   readonly #timers: Timers;
   readonly #rowId: Tx['rowId'];
+  readonly #checkPlace: () => void;
   readonly #queue: Job[] = [];
   readonly #between: (() => void)[] = [];
   readonly #drain = createDrain(
@@ -49,8 +57,9 @@ export class GroupCommit {
   constructor(
     connection: SqliteConnection,
     committed: (marks: Marks) => void,
-    { timers, rowId }: { readonly timers: Timers; readonly rowId: Tx['rowId'] },
+    { timers, rowId, checkPlace }: GroupCommitPorts,
   ) {
+    this.#checkPlace = checkPlace;
     this.#timers = timers;
     this.#rowId = rowId;
     this.#connection = connection;
@@ -158,6 +167,7 @@ export class GroupCommit {
 
   #commit(done: readonly Done[]): void {
     try {
+      this.#checkPlace();
       this.#connection.run('commit');
     } catch (error) {
       this.#rollback();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
@@ -170,6 +170,34 @@ describe('embedded engine', () => {
     other.close();
     assert.equal(await store.scrub(), true);
   });
+
+  scenario(
+    'no write to a file that was removed or replaced is acknowledged (all were until the end of the process)',
+    async (store, { file }) => {
+      const home = await settle(store);
+      const put = (key: string): Promise<number> => store.write((tx) => putRecord(tx, home, key));
+      await put('before');
+      const away = `${file}.away`;
+      for (const [what, key, then] of [
+        ['removed', 'after-1', () => {}],
+        ['replaced by another one', 'after-2', () => writeFileSync(file, '')],
+      ] as const) {
+        renameSync(file, away);
+        then();
+        // Also without a ping, and those that share a commit.
+        for (const one of await Promise.allSettled([put('a'), put('b')])) {
+          assert.equal(one.status, 'rejected');
+          assert.equal((one.reason as Error).message, `the SQLite file was ${what}`);
+        }
+        await assert.rejects(store.ping(), new RegExp(what));
+        renameSync(away, file);
+        assert.equal(await put(key), (await store.changes.bounds()).head);
+      }
+      const rows = await findRows(store.read, 'records', { columns: ['key'] });
+      const keys = rows.map((row) => String(row.key).replace(/\..*/, '')).toSorted();
+      assert.deepEqual(keys, ['after-1', 'after-2', 'before'], 'nothing of a refused unit is there');
+    },
+  );
 
   scenario('every acknowledged write outlives a kill', async (store, { dataDir }) => {
     const child = spawn(

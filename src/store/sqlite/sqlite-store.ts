@@ -45,10 +45,17 @@ export interface SqliteOptions extends Partial<Pick<WatchCommitsOptions, 'watchF
 /** Opens the embedded engine on one file, creating and migrating it. Several processes may have it open. */
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   const { file, clock, timers = realTimers, connect = connectTo } = options;
-  const ports = { timers, rowId: uuidsOfTimes(options.random) };
   // SQLite gives its log and index files the mode of this file.
   systemFiles.open(file, 'a', 0o600).close();
   systemFiles.setMode(file, 0o600);
+  const inode = systemFiles.facts(file)?.inode;
+  /** Writes to a removed file succeed, and are lost when the process ends. */
+  const checkPlace = (): void => {
+    const now = systemFiles.facts(file)?.inode;
+    if (now !== inode)
+      throw new Error(`the SQLite file was ${now === undefined ? 'removed' : 'replaced by another one'}`);
+  };
+  const ports = { timers, rowId: uuidsOfTimes(options.random), checkPlace };
   const writer = new SqliteConnection(connect(file, { timeout: BUSY_TIMEOUT }));
   let reader: SqliteConnection;
   let commits: GroupCommit;
@@ -88,7 +95,6 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   const checkpoint = (): Emptied => emptyLog(writer, file);
   const leftovers = createLeftovers({ file, connect, between, checkpoint, timers });
   const read = readerOn(reader, timers);
-  const inode = systemFiles.facts(file)?.inode;
   return {
     engine: 'sqlite',
     read,
@@ -107,10 +113,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
       return leftovers.erase();
     },
     async ping() {
-      // Writes to a removed file succeed and are lost when the process ends.
-      const now = systemFiles.facts(file)?.inode;
-      if (now !== inode)
-        throw new Error(`the SQLite file was ${now === undefined ? 'removed' : 'replaced by another one'}`);
+      checkPlace();
       reader.run('select seq from feed_head');
     },
     close: async () => {

@@ -28,7 +28,11 @@ if (engine === 'postgres') {
 } else {
   const writer = new SqliteConnection(new DatabaseSync(target));
   writer.run('pragma foreign_keys = OFF');
-  const commits = new GroupCommit(writer, () => {}, { timers: realTimers, rowId: uuidsOfTimes() });
+  const commits = new GroupCommit(writer, () => {}, {
+    timers: realTimers,
+    rowId: uuidsOfTimes(),
+    checkPlace: () => {},
+  });
   await commits.write(migrateCounted);
   writer.close();
 }
