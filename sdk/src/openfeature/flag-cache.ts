@@ -17,12 +17,19 @@ interface Entry {
   /** It is an earlier answer: there has been none since. */
   isStale: boolean;
   usedAt: number;
-  /** Number of the last change by webhook; answers of DNS that began before it are older. */
-  revision: number;
-  /** Sequence number of the last event; 0: none. */
+  /** When DNS was asked for the last answer that was this document. Events that happened before say nothing new. */
+  askedAt: number;
+  /** Sequence number of the last event that was taken; 0: none. */
   seq: number;
-  /** Until then the value of an event stands against other answers: resolvers may still have the one before. */
-  heldUntil: number;
+  /** When that event happened, by this clock. */
+  happenedAt: number;
+  /** What DNS showed before that event, until it shows the value of the event: resolvers may still have it. */
+  before: Before | null;
+}
+
+interface Before {
+  readonly text: string | null;
+  readonly until: number;
 }
 
 export interface CacheOptions {
@@ -30,8 +37,11 @@ export interface CacheOptions {
   readonly now: () => number;
 }
 
-/** Longest DNS TTL of a record's answer: 60 s, for namespaces that are open to everyone. */
-const HOLD_MS = 60_000;
+/** Longest DNS TTL of a record's answer, which the owner of an open namespace may choose (`max_ttl`): a day. */
+const CACHED_MS = 86_400_000;
+
+/** What became of an event. `unsure`: DNS was asked since it happened, and may know of a later one. Only another read tells. */
+export type Taken = 'taken' | 'known' | 'unsure';
 
 /** The documents of flags by name, at most `maxFlags`; the least recently used goes first. */
 export class FlagCache {
@@ -53,17 +63,13 @@ export class FlagCache {
     return entry;
   }
 
-  /** To pass to `answered` with what an ask that begins now finds. */
-  revisionOf(key: string): number {
-    return this.#entries.get(key)?.revision ?? 0;
-  }
-
   /**
    * Takes an answer of DNS. @param text the document; null: there is none
+   * @param askedAt when it was asked for, by the clock
    * @param age milliseconds since the answer came, where it is an earlier one; null: it came now
    * @returns whether the flag changed; the first answer of a flag is no change
    */
-  answered(key: string, text: string | null, revision: number, age: number | null = null): boolean {
+  answered(key: string, text: string | null, askedAt: number, age: number | null = null): boolean {
     const now = this.#options.now();
     const entry = this.#entries.get(key);
     if (entry === undefined) {
@@ -73,9 +79,10 @@ export class FlagCache {
         confirmedAt: now - (age ?? 0),
         isStale: age !== null,
         usedAt: now,
-        revision,
+        askedAt: askedAt - (age ?? 0),
         seq: 0,
-        heldUntil: 0,
+        happenedAt: Number.NEGATIVE_INFINITY,
+        before: null,
       });
       return false;
     }
@@ -83,30 +90,40 @@ export class FlagCache {
     if (age !== null) return false;
     entry.confirmedAt = now;
     entry.isStale = false;
-    if (entry.revision !== revision || entry.text === text || now < entry.heldUntil) return false;
-    entry.text = text;
-    entry.state = stateOf(text);
-    return true;
+    if (text !== entry.text) {
+      if (askedAt <= entry.happenedAt) {
+        entry.before ??= { text, until: now + CACHED_MS };
+        return false;
+      }
+      const { before } = entry;
+      if (before !== null && before.text === text && now < before.until) return false;
+    }
+    const hasChanged = text !== entry.text;
+    if (hasChanged) Object.assign(entry, { text, state: stateOf(text) });
+    entry.askedAt = askedAt;
+    entry.before = null;
+    return hasChanged;
   }
 
-  /** Takes an event. @returns false for one that is not newer than the last */
-  changed(key: string, text: string | null, seq: number): boolean {
+  /** Takes an event. */
+  changed({ key, text, seq, age }: FlagEvent): Taken {
     const now = this.#options.now();
+    const happenedAt = now - age;
     const entry = this.#entries.get(key);
-    if (entry !== undefined && seq <= entry.seq) return false;
-    const revision = (entry?.revision ?? 0) + 1;
+    if (entry !== undefined && seq <= entry.seq) return 'known';
+    if (entry !== undefined && happenedAt < entry.askedAt) return 'unsure';
     const known = {
       text,
       state: stateOf(text),
       confirmedAt: now,
       isStale: false,
-      revision,
       seq,
-      heldUntil: now + HOLD_MS,
+      happenedAt,
+      before: entry === undefined ? null : { text: (entry.before ?? entry).text, until: now + CACHED_MS },
     };
-    if (entry === undefined) this.#add(key, { ...known, usedAt: now });
+    if (entry === undefined) this.#add(key, { ...known, usedAt: now, askedAt: Number.NEGATIVE_INFINITY });
     else Object.assign(entry, known);
-    return true;
+    return 'taken';
   }
 
   /** Drops flags that were last used before this time. In an outage they stay: their last values may be needed. */
@@ -149,16 +166,23 @@ export interface FlagEvent {
   /** The document; null: it was deleted. */
   readonly text: string | null;
   readonly seq: number;
+  /** Milliseconds from when it happened to when it was sent, both by the clock of the server: that of the receiver may be wrong. */
+  readonly age: number;
 }
 
-/** Null for events that are not of a flag of this namespace. */
-export function eventOfFlag(payload: WebhookPayload, namespace: string): FlagEvent | null {
+/** Null for events that are not of a flag of this namespace. @param sentAt milliseconds, whole seconds: `t` of the signature */
+export function eventOfFlag(payload: WebhookPayload, namespace: string, sentAt: number): FlagEvent | null {
   if (payload.event !== 'record.upserted' && payload.event !== 'record.deleted') return null;
   const suffix = `.flags.${namespace.toLowerCase()}.v1`;
   const { key } = payload.data;
   if (!key.endsWith(suffix)) return null;
   const data = payload.event === 'record.upserted' ? payload.data.data : null;
-  return { key: key.slice(0, -suffix.length), text: data === null ? null : decoded(data), seq: payload.seq };
+  return {
+    key: key.slice(0, -suffix.length),
+    text: data === null ? null : decoded(data),
+    seq: payload.seq,
+    age: Math.max(0, sentAt - Date.parse(payload.created_at)),
+  };
 }
 
 /** Text that is no document for data that is no text. */

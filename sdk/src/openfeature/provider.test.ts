@@ -142,6 +142,18 @@ describe('the OpenFeature provider against a server', () => {
     await assert.rejects(bare.handleWebhook('{}', 'x'), TypeError);
   });
 
+  it('a late retry of an older event makes it read the flag, and is not taken', async () => {
+    await write('late', OFF);
+    const [client, provider] = await open({ refresh: 3_600_000 });
+    assert.equal(await client.getBooleanValue('late', true), false);
+    await write('late', ON);
+    const changed = event(client, ProviderEvents.ConfigurationChanged);
+    const late = upserted('late.flags.flag-tests.v1', OFF, 5, 310_000);
+    assert.equal(await send(provider, late), null);
+    assert.deepEqual((await changed)?.flagsChanged, ['late']);
+    assert.equal(await client.getBooleanValue('late', false), true);
+  });
+
   it('is not ready when its first flags cannot be read', async () => {
     const refused = new Reader({ servers: [`127.0.0.1:${server.ports.dns}`], token: 'svcqwrong' });
     await assert.rejects(open({ reader: refused, preload: ['b'] }), { name: 'Refused' });
@@ -187,27 +199,64 @@ describe('the cache of flags', () => {
   const on = JSON.stringify(ON);
   const off = JSON.stringify(OFF);
 
+  const DAY = 86_400_000;
+  const event = (text: string | null, seq: number, age = 0) => ({ key: 'a', text, seq, age });
+
   it('an answer that was asked for before an event is older than the event', () => {
     const { cache, at } = cacheAt(10);
-    assert.equal(cache.answered('a', off, cache.revisionOf('a')), false);
-    const revision = cache.revisionOf('a');
-    assert.equal(cache.changed('a', on, 5), true);
-    assert.equal(cache.answered('a', off, revision), false);
+    cache.answered('a', off, at(0));
+    at(5);
+    assert.equal(cache.changed(event(on, 5)), 'taken');
+    assert.equal(cache.answered('a', null, 4), false);
     assert.equal(kind(cache, 'a'), 'on');
-    // Resolvers may keep the answer of before for 60 s.
-    at(59_999);
-    assert.equal(cache.answered('a', off, cache.revisionOf('a')), false);
-    at(60_000);
-    assert.equal(cache.answered('a', off, cache.revisionOf('a')), true);
-    assert.equal(kind(cache, 'a'), 'off');
+    assert.equal(cache.answered('a', null, at(6)), true);
+    assert.equal(kind(cache, 'a'), 'missing');
   });
 
   it('an event of a flag that is not known yet wins over the read under way', () => {
-    const { cache } = cacheAt(10);
-    const revision = cache.revisionOf('a');
-    assert.equal(cache.changed('a', null, 1), true);
-    assert.equal(cache.answered('a', on, revision), false);
+    const { cache, at } = cacheAt(10);
+    assert.equal(cache.changed(event(null, 1)), 'taken');
+    assert.equal(cache.answered('a', on, 0), false);
+    assert.equal(cache.answered('a', on, at(1)), false, 'what DNS showed before the event');
     assert.equal(kind(cache, 'a'), 'missing');
+  });
+
+  it('an event that happened before the last read of its flag is not taken: a late retry undoes nothing', () => {
+    const { cache, at } = cacheAt(10);
+    cache.answered('a', off, at(310_000));
+    at(310_001);
+    for (const age of [310_000, 2]) assert.equal(cache.changed(event(on, 5, age)), 'unsure');
+    assert.equal(kind(cache, 'a'), 'off');
+    assert.equal(cache.changed(event(on, 5)), 'taken');
+    for (const seq of [5, 4]) assert.equal(cache.changed(event(off, seq)), 'known');
+    assert.equal(kind(cache, 'a'), 'on');
+  });
+
+  it('what DNS showed before an event counts for nothing for a day: resolvers may keep it for so long', () => {
+    const { cache, at } = cacheAt(10);
+    cache.answered('a', on, at(0));
+    at(1);
+    cache.changed(event(null, 5));
+    at(2);
+    cache.changed(event(off, 6));
+    assert.equal(cache.answered('a', on, at(3)), false);
+    at(4);
+    assert.equal(cache.changed(event(off, 7, 2)), 'taken', 'what a resolver kept is no newer than an event');
+    assert.equal(cache.answered('a', on, at(DAY + 3)), false);
+    assert.equal(kind(cache, 'a'), 'off');
+    assert.equal(cache.answered('a', on, at(DAY + 4)), true);
+    assert.equal(kind(cache, 'a'), 'on');
+  });
+
+  it('once DNS has shown the value of an event, it may show the value of before again', () => {
+    const { cache, at } = cacheAt(10);
+    cache.answered('a', on, at(0));
+    at(1);
+    cache.changed(event(off, 5));
+    assert.equal(cache.answered('a', on, at(2)), false);
+    assert.equal(cache.answered('a', off, at(3)), false);
+    assert.equal(cache.answered('a', on, at(4)), true);
+    assert.equal(kind(cache, 'a'), 'on');
   });
 
   it('is bounded: the flag that was not used for the longest time goes', () => {
@@ -249,7 +298,7 @@ function event(client: Client, name: ProviderEvents): Promise<EventDetails | und
   });
 }
 
-function upserted(key: string, document: object, seq: number): string {
+function upserted(key: string, document: object, seq: number, age = 0): string {
   const [, resource = '', namespace = '', version = ''] = key.split('.');
   const data = Buffer.from(JSON.stringify(document)).toString('base64');
   const record = {
@@ -261,7 +310,7 @@ function upserted(key: string, document: object, seq: number): string {
     ttl_seconds: 300,
     data,
   };
-  return body('record.upserted', seq, record);
+  return body('record.upserted', seq, record, age);
 }
 
 function deleted(key: string, seq: number): string {
@@ -272,8 +321,10 @@ function namespaceDeleted(seq: number): string {
   return body('namespace.deleted', seq, { namespace: 'flag-tests' });
 }
 
-function body(name: string, seq: number, data: object): string {
-  return JSON.stringify({ event: name, seq, created_at: new Date().toISOString(), data });
+/** @param age milliseconds since it happened */
+function body(name: string, seq: number, data: object, age = 0): string {
+  const created_at = new Date(Date.now() - age).toISOString();
+  return JSON.stringify({ event: name, seq, created_at, data });
 }
 
 function send(provider: UqrpProvider, raw: string, secret = SECRET): Promise<string | null> {

@@ -13,6 +13,7 @@ import { NameError, type NameParts, partsOfKey } from '../dns/name.ts';
 import { ReadError } from '../dns/read-error.ts';
 import type { Reader } from '../dns/reader.ts';
 import { wait } from '../shared/wait.ts';
+import { parseHeader } from '../webhooks/signature-header.ts';
 import { type SigningSecrets, type VerifyOptions, verifyWebhookAsync } from '../webhooks/verify.ts';
 import { type Context, evaluate } from './evaluate.ts';
 import type { FlagType, FlagValue } from './flag.ts';
@@ -140,8 +141,9 @@ export class UqrpProvider implements Provider {
   }
 
   /**
-   * Takes a request of the webhook. An event of a flag changes it at once and emits PROVIDER_CONFIGURATION_CHANGED.
-   * @returns the flag that changed, or null for other events and for those that are older than what is known
+   * Takes a request of the webhook. An event of a flag changes it at once and emits PROVIDER_CONFIGURATION_CHANGED. One that happened before the
+   * last read of the flag, such as a late retry, makes the provider read it again.
+   * @returns the flag that changed, or null for other events and for those that may be older than what is known
    * @throws WebhookVerificationError: answer 400
    */
   async handleWebhook(
@@ -152,10 +154,17 @@ export class UqrpProvider implements Provider {
     const { signingSecret, namespace } = this.#options;
     if (signingSecret === undefined)
       throw new TypeError('give signingSecret to the provider to take webhooks');
-    const event = eventOfFlag(await verifyWebhookAsync(rawBody, header, signingSecret, options), namespace);
-    if (event === null || !this.#cache.changed(event.key, event.text, event.seq)) return null;
-    this.#emitChanged([event.key]);
-    return event.key;
+    const payload = await verifyWebhookAsync(rawBody, header, signingSecret, options);
+    const event = eventOfFlag(payload, namespace, parseHeader(header).t * 1000);
+    if (event === null) return null;
+    const { key } = event;
+    const taken = this.#cache.changed(event);
+    if (taken === 'known') return null;
+    // Also of an event that was taken: that DNS shows it ends the time in which the value before counts for nothing.
+    this.#soon(() => void this.#read(key).catch(() => undefined));
+    if (taken === 'unsure') return null;
+    this.#emitChanged([key]);
+    return key;
   }
 
   async #resolve<T>(
@@ -204,10 +213,10 @@ export class UqrpProvider implements Provider {
 
   /** @throws ReadError without a usable answer */
   async #ask(key: string): Promise<void> {
-    const revision = this.#cache.revisionOf(key);
+    const askedAt = Date.now();
     const { text, age } = await this.#document(this.#nameOf(key));
     this.#failures.delete(key);
-    if (this.#cache.answered(key, text, revision, age)) this.#emitChanged([key]);
+    if (this.#cache.answered(key, text, askedAt, age)) this.#emitChanged([key]);
   }
 
   #nameOf(key: string): NameParts {
@@ -228,17 +237,18 @@ export class UqrpProvider implements Provider {
     }
   }
 
-  /** DNS may know of a change a moment later than its event: it is asked twice. */
   #follow(): void {
     const { events: origin, namespace, reader } = this.#options;
     if (origin === undefined) return;
     const { signal } = this.#closing;
-    const refresh = (): void => void this.#refreshAll();
-    const onChange = (): void => {
-      refresh();
-      void wait(SETTLE_MS, signal).then(refresh, () => undefined);
-    };
+    const onChange = (): void => this.#soon(() => void this.#refreshAll());
     void followFlagEvents({ origin, namespace, token: reader.token, signal, onChange });
+  }
+
+  /** After an event: DNS may know of it a moment later, so it is asked twice. */
+  #soon(read: () => void): void {
+    read();
+    void wait(SETTLE_MS, this.#closing.signal).then(read, () => undefined);
   }
 
   #schedule(): void {
