@@ -37,8 +37,11 @@ export interface CacheOptions {
   readonly now: () => number;
 }
 
-/** Longest DNS TTL of a record's answer, which the owner of an open namespace may choose (`max_ttl`): a day. */
-const CACHED_MS = 86_400_000;
+/**
+ * How long a resolver may keep an answer: the TTL that the owner of an open namespace chose (`max_ttl`), of which answers show what is left.
+ * The longest one that was seen counts, of any flag: so a missed event hides the present value for no longer than resolvers might.
+ */
+const CACHED_MS = { least: 60_000, most: 86_400_000 };
 
 /** What became of an event. `unsure`: DNS was asked since it happened, and may know of a later one. Only another read tells. */
 export type Taken = 'taken' | 'known' | 'unsure';
@@ -47,6 +50,7 @@ export type Taken = 'taken' | 'known' | 'unsure';
 export class FlagCache {
   readonly #entries: Map<string, Entry> = new Map();
   readonly #options: CacheOptions;
+  #cachedMs = CACHED_MS.least;
 
   constructor(options: CacheOptions) {
     this.#options = options;
@@ -67,10 +71,18 @@ export class FlagCache {
    * Takes an answer of DNS. @param text the document; null: there is none
    * @param askedAt when it was asked for, by the clock
    * @param age milliseconds since the answer came, where it is an earlier one; null: it came now
+   * @param ttl seconds that are left of its TTL; null: none is known
    * @returns whether the flag changed; the first answer of a flag is no change
    */
-  answered(key: string, text: string | null, askedAt: number, age: number | null = null): boolean {
+  answered(
+    key: string,
+    text: string | null,
+    askedAt: number,
+    age: number | null = null,
+    ttl: number | null = null,
+  ): boolean {
     const now = this.#options.now();
+    this.#cachedMs = Math.max(this.#cachedMs, Math.min(CACHED_MS.most, (ttl ?? 0) * 1000));
     const entry = this.#entries.get(key);
     if (entry === undefined) {
       this.#add(key, {
@@ -92,7 +104,7 @@ export class FlagCache {
     entry.isStale = false;
     if (text !== entry.text) {
       if (askedAt <= entry.happenedAt) {
-        entry.before ??= { text, until: now + CACHED_MS };
+        entry.before ??= { text, until: now + this.#cachedMs };
         return false;
       }
       const { before } = entry;
@@ -119,7 +131,8 @@ export class FlagCache {
       isStale: false,
       seq,
       happenedAt,
-      before: entry === undefined ? null : { text: (entry.before ?? entry).text, until: now + CACHED_MS },
+      before:
+        entry === undefined ? null : { text: (entry.before ?? entry).text, until: now + this.#cachedMs },
     };
     if (entry === undefined) this.#add(key, { ...known, usedAt: now, askedAt: Number.NEGATIVE_INFINITY });
     else Object.assign(entry, known);

@@ -232,9 +232,25 @@ describe('the cache of flags', () => {
     assert.equal(kind(cache, 'a'), 'on');
   });
 
-  it('what DNS showed before an event counts for nothing for a day: resolvers may keep it for so long', () => {
+  for (const [ttl, heldMs] of [
+    [null, 60_000],
+    [0, 60_000],
+    [3600, 3_600_000],
+    [604_800, DAY],
+  ] as const) {
+    it(`with a TTL of ${ttl} the value of before an event is back after ${heldMs} ms, should the event of its return be lost`, () => {
+      const { cache, at } = cacheAt(10);
+      cache.answered('a', on, at(0), null, ttl);
+      cache.answered('b', on, at(0), null, 30);
+      cache.changed(event(off, 5));
+      assert.equal(cache.answered('a', on, at(heldMs - 1)), false);
+      assert.equal(cache.answered('a', on, at(heldMs)), true);
+    });
+  }
+
+  it('what DNS showed before an event counts for nothing for as long as resolvers may keep it', () => {
     const { cache, at } = cacheAt(10);
-    cache.answered('a', on, at(0));
+    cache.answered('a', on, at(0), null, DAY / 1000);
     at(1);
     cache.changed(event(null, 5));
     at(2);

@@ -214,25 +214,27 @@ export class UqrpProvider implements Provider {
   /** @throws ReadError without a usable answer */
   async #ask(key: string): Promise<void> {
     const askedAt = Date.now();
-    const { text, age } = await this.#document(this.#nameOf(key));
+    const { text, age, ttl } = await this.#document(this.#nameOf(key));
     this.#failures.delete(key);
-    if (this.#cache.answered(key, text, askedAt, age)) this.#emitChanged([key]);
+    if (this.#cache.answered(key, text, askedAt, age, ttl)) this.#emitChanged([key]);
   }
 
   #nameOf(key: string): NameParts {
     return partsOfKey(`${key}.flags.${this.#options.namespace}.v1`);
   }
 
-  /** `age`: milliseconds, of an earlier answer that the reader kept; null for one of now. */
-  async #document(name: NameParts): Promise<{ readonly text: string | null; readonly age: number | null }> {
+  /** `age`: milliseconds, of an earlier answer that the reader kept; null for one of now. `ttl`: seconds. */
+  async #document(
+    name: NameParts,
+  ): Promise<{ readonly text: string | null; readonly age: number | null; readonly ttl: number | null }> {
     try {
       const { signal } = this.#closing;
-      const { data, stale = false, age = 0 } = await this.#options.reader.text(name, { signal });
-      return { text: data, age: stale ? age * 1000 : null };
+      const { data, stale = false, age = 0, ttl } = await this.#options.reader.text(name, { signal });
+      return { text: data, age: stale ? age * 1000 : null, ttl };
     } catch (error) {
-      if (error instanceof NotFound) return { text: null, age: null };
+      if (error instanceof NotFound) return { text: null, age: null, ttl: null };
       // The record is there and holds no text: a broken document, not an outage.
-      if (error instanceof Unreadable) return { text: '', age: null };
+      if (error instanceof Unreadable) return { text: '', age: null, ttl: null };
       throw error;
     }
   }
