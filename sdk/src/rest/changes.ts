@@ -72,7 +72,14 @@ export class Changes {
     filter: ChangesFilter,
     options: StreamOptions,
   ): AsyncGenerator<ChangeResource | ChangesReset, void, undefined> {
-    const target = { path: '/changes/stream', query: { ...filter }, last: undefined };
+    const begin = async (signal: AbortSignal): Promise<string> =>
+      (await this.page({}, { signal, retries: 0 })).next;
+    const target = {
+      path: '/changes/stream',
+      query: { ...filter },
+      last: undefined,
+      begin: filter.since === undefined ? begin : undefined,
+    };
     for await (const { event, data } of eventsOf(this.#http, target, options)) {
       const body = parsedData(data);
       if (typeof body !== 'object' || body === null || !('cursor' in body)) continue;

@@ -24,6 +24,11 @@ interface Target {
   readonly path: string;
   readonly query: RequestParts['query'];
   readonly last: string | undefined;
+  /**
+   * Asks for the id after which a stream without `last` begins. Without it a connection that is lost before its first event begins the next
+   * one at a later place.
+   */
+  readonly begin?: ((signal: AbortSignal) => Promise<string>) | undefined;
 }
 
 /**
@@ -32,7 +37,7 @@ interface Target {
  */
 export async function* eventsOf(
   http: Http,
-  { path, query, last: first }: Target,
+  { path, query, last: first, begin }: Target,
   options: StreamOptions,
 ): AsyncGenerator<StreamEvent, void, undefined> {
   const { signal = new AbortController().signal, onConnection = () => {} } = options;
@@ -41,6 +46,7 @@ export async function* eventsOf(
   let failures = 0;
   for (;;) {
     try {
+      last ??= await begin?.(signal);
       const resume = last === undefined ? {} : { 'last-event-id': last };
       const headers = { accept: 'text/event-stream', ...resume };
       const response = await http.open({ method: 'GET', path, query, headers, signal, retries: 0 });

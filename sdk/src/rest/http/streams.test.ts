@@ -62,6 +62,33 @@ describe('the stream of changes', () => {
   });
 });
 
+describe('the stream of changes without a place', () => {
+  it('begins where the log ends at its call, also when its first connection breaks before the first event', async () => {
+    const page = (next: string): Step => reply(200, { changes: [], next, has_more: false });
+    const open: Step = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write('retry: 3000\n\n', () => response.destroy());
+    };
+    const ended = reply(401, { error: 'x', code: 'authentication_error' });
+    await using server = await scripted(drop, page('a'), drop, open, ended);
+    const connections: (string | boolean)[] = [];
+    const changes = new Uqrp({ baseUrl: server.base, token: 't' }).changes({
+      namespace: 'shop',
+      onConnection: (isOpen, error) => void connections.push(error?.name ?? isOpen),
+    });
+    await assert.rejects(changes.next(), { code: 'authentication_error' });
+    assert.deepEqual(
+      server.seen.map(({ url, headers }) => [url, headers['last-event-id'] ?? null]),
+      [
+        ['/api/v1/changes', null],
+        ['/api/v1/changes', null],
+        ...Array.from({ length: 3 }, () => ['/api/v1/changes/stream?namespace=shop', 'a']),
+      ],
+    );
+    assert.deepEqual(connections, ['ConnectionError', 'ConnectionError', true, 'ConnectionError']);
+  });
+});
+
 describe('the stream of the query log', () => {
   it('continues after the last row when a connection is lost, and ends with the session', async () => {
     const rows = (...ids: readonly string[]): Step => {
