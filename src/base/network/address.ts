@@ -61,6 +61,11 @@ export function networkOf(octets: Uint8Array, bits: number): string {
   return `${formatAddress(network)}/${bits}`;
 }
 
+/** Whether a listener of this host takes what comes to every address: `::` that of IPv4 too. */
+export function isEveryAddress(host: string): boolean {
+  return host === '0.0.0.0' || host === '::';
+}
+
 /** By the tables of ipaddr.js: not private, loopback, documentation or multicast. */
 export function isGlobalUnicast(octets: Uint8Array): boolean {
   return ipaddr.fromByteArray([...octets]).range() === 'unicast';

@@ -4,7 +4,8 @@ import { once } from 'node:events';
 import { networkInterfaces } from 'node:os';
 import { describe, test } from 'node:test';
 import { createManualTimers } from '../../../test/support/base/lifecycle/manual-timers.ts';
-import { isEveryAddress, keepLocalSockets, localAddresses } from './local-sockets.ts';
+import { isEveryAddress } from '../../base/network/address.ts';
+import { keepLocalSockets, localAddresses } from './local-sockets.ts';
 
 describe('the sockets of each address', () => {
   test('follow the addresses of the host; one that cannot be bound is tried again', async () => {

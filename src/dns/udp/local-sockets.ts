@@ -13,11 +13,7 @@ const LOOK_MS = 10_000;
 /** Link-local addresses (RFC 4291 §2.5.6) are bound with their interface; the kernel answers from them as it should. */
 const LINK_LOCAL = /^fe[89ab]/i;
 
-export function isEveryAddress(host: string): boolean {
-  return host === '0.0.0.0' || host === '::';
-}
-
-/** Addresses of this host that a socket for every address (`isEveryAddress`) has. `::` has those of IPv4 too. */
+/** Addresses of this host that a socket for every address has. `::` has those of IPv4 too. */
 export function localAddresses(host: string): string[] {
   return Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])

@@ -1,11 +1,11 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
-import type { PeerAddress } from '../../base/network/address.ts';
+import { isEveryAddress, type PeerAddress } from '../../base/network/address.ts';
 import type { UdpChoice, UdpPath } from '../../base/network/transport.ts';
 import { type Listener, once, queueShare } from '../shared/listener.ts';
 import { DatagramHeaders } from '../shared/proxy-header.ts';
 import { listenUdpBatch, loadUdpAddon } from './batch-listener.ts';
-import { isEveryAddress, keepLocalSockets, localAddresses } from './local-sockets.ts';
+import { keepLocalSockets, localAddresses } from './local-sockets.ts';
 import { type Miss, MissQueue, PROVEN, ReplyFinisher, UDP_OCTETS, type UdpOptions } from './replies.ts';
 
 interface EitherUdp {

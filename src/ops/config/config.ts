@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
-import type { NameServer } from '../../base/network/address.ts';
+import { isEveryAddress, type NameServer } from '../../base/network/address.ts';
 import type { UdpChoice, XdpMode } from '../../base/network/transport.ts';
 import {
   ENVIRONMENT,
@@ -300,14 +300,13 @@ function edgeFaults(values: Partial<Values>): string[] {
 
 /** Whether REST binds an address that the other listeners also bind. */
 function httpSharesHost({ UQRP_HOST: host, UQRP_HTTP_HOST: httpHost }: Partial<Values>): boolean {
-  const everyAddress = ['0.0.0.0', '::'];
   return (
     httpHost === undefined ||
     httpHost === null ||
     host === undefined ||
     httpHost === host ||
-    everyAddress.includes(host) ||
-    everyAddress.includes(httpHost)
+    isEveryAddress(host) ||
+    isEveryAddress(httpHost)
   );
 }
 

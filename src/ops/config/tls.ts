@@ -2,6 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { makeFolderSync, replaceFileSync, systemFiles } from '../../base/files.ts';
+import { isEveryAddress } from '../../base/network/address.ts';
 import { type CertificatePair, TLS_FAULTS, type TlsFault } from '../../base/network/tls.ts';
 import type { Clock } from '../../base/time.ts';
 import { ConfigError, type TlsFiles } from './config.ts';
@@ -33,7 +34,6 @@ export interface LoadedTls extends CertificatePair {
 /** Remaining lifetime at which a self-signed pair is renewed. */
 const RENEW_BEFORE_MS = 30 * 86_400_000;
 const LOOPBACK = ['localhost', '127.0.0.1', '::1'];
-const UNSPECIFIED: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
 /**
  * The certificate of the TLS listeners. Call it again to read the operator's files again, or to renew.
@@ -62,7 +62,7 @@ function operatorPair(files: TlsFiles): LoadedTls {
 
 function selfSigned({ dataDir, host, clock, makeSelfSigned }: TlsOptions): LoadedTls {
   const directory = join(dataDir, 'tls');
-  const hosts = UNSPECIFIED.has(host) || LOOPBACK.includes(host) ? LOOPBACK : [...LOOPBACK, host];
+  const hosts = isEveryAddress(host) || LOOPBACK.includes(host) ? LOOPBACK : [...LOOPBACK, host];
   const now = clock();
   const kept = keptPair(directory);
   if (kept !== null && kept.notAfter - now > RENEW_BEFORE_MS && covers(kept.cert, hosts)) return kept;

@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads';
-import type { NameServer } from '../../base/network/address.ts';
+import { isEveryAddress, type NameServer } from '../../base/network/address.ts';
 import type { CertificatePair } from '../../base/network/tls.ts';
 import type { Transport, UdpChoice, UdpPath, XdpChange, XdpMode } from '../../base/network/transport.ts';
 import type { Clock } from '../../base/time.ts';
@@ -210,6 +210,6 @@ export function errorCode(error: unknown): string {
 
 /** Origin of the DoH server for a client of this machine. @param host of UQRP_HOST: an address or a name */
 export function dohUrl(host: string, port: number): string {
-  const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
+  const name = isEveryAddress(host) ? 'localhost' : host.includes(':') ? `[${host}]` : host;
   return `https://${name}:${port}`;
 }

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { issueCertificate, makeAuthority } from '../../base/certificates.ts';
 import { InputError, UsageError } from '../../base/errors.ts';
 import { type Files, makeFolderSync, replaceFileSync, systemFiles } from '../../base/files.ts';
+import { isEveryAddress } from '../../base/network/address.ts';
 import type { Clock } from '../../base/time.ts';
 import { makeNkey } from '../../feed/bus/nats/nkey.ts';
 import { brokerConfig } from '../../feed/nodes/broker-config.ts';
@@ -40,7 +41,6 @@ const SECRET = 0o600;
 /** Held while a command changes the files. */
 const LOCK = '.lock';
 const LOOPBACK = ['localhost', '127.0.0.1', '::1'];
-const EVERY_ADDRESS = new Set(['0.0.0.0', '::']);
 
 interface NewFeed {
   /** `address:port`, of the broker. */
@@ -71,7 +71,7 @@ export async function makeFeedFolder(
   const listen = hostPort(listenText);
   if (listen === null)
     throw new UsageError('--listen takes an IP address and a port, for example 127.0.0.1:4222');
-  if (EVERY_ADDRESS.has(listen.host) && hosts.length === 0) {
+  if (isEveryAddress(listen.host) && hosts.length === 0) {
     throw new UsageError(
       '--listen takes every address: give --host with the name or address under which nodes reach it',
     );
@@ -86,7 +86,7 @@ export async function makeFeedFolder(
   const reached = hosts.length > 0 ? hosts : [listen.host];
   const now = clock();
   const authority = makeAuthority(now);
-  const names = [...new Set([...LOOPBACK, ...reached.filter((host) => !EVERY_ADDRESS.has(host))])];
+  const names = [...new Set([...LOOPBACK, ...reached.filter((host) => !isEveryAddress(host))])];
   const broker = issueCertificate(authority, { subject: 'broker', use: ['server', 'client'], names, now });
   const client = issueCertificate(authority, { subject: CONTROL_NAME, use: ['client'], names: [], now });
   const signing = generateKeyPairSync('ed25519');
