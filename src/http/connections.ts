@@ -1,7 +1,6 @@
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
-import { isIP, type Socket } from 'node:net';
-import { HttpWork } from '../base/lifecycle/http.ts';
-import { createPlaces, type SharedPlace } from '../base/lifecycle/places.ts';
+import type { IncomingMessage, Server } from 'node:http';
+import { isIP } from 'node:net';
+import { placeConnections } from '../base/lifecycle/http.ts';
 import { LIMITS } from '../base/limits.ts';
 import { addressSet, networksOf } from '../base/network/address.ts';
 
@@ -48,53 +47,17 @@ interface ConnectionOptions {
   readonly forwarded: (request: IncomingMessage) => string | undefined | null;
 }
 
-interface Connection {
-  readonly place: SharedPlace;
-  readonly work: HttpWork;
-}
-
-/**
- * Gives each connection of the API a place. When all are taken, the network with the most connections gives way, first the connection that
- * was without a whole request for longest. No network has a limit of its own: a large one may be an office or a proxy. Connections of a
- * trusted proxy count, while they have a request, for the client that asks.
- * Call it after the server has its listeners: they hear of a request when it is to be answered.
- */
+/** Gives each connection of the API a place. Those of a trusted proxy count, while they have a request, for the client that asks. */
 export function shareConnections(server: Server, { clock, forwarded }: ConnectionOptions): void {
-  const places = createPlaces({ all: LIMITS.restConnections });
-  const open = new Map<Socket, Connection>();
-
-  server.on('connection', (socket: Socket) => {
-    const work = new HttpWork(clock, LIMITS.httpPipeline);
-    const place = places.enter(networksOf(socket.remoteAddress), {
-      since: () => work.since(),
-      giveWay: () => socket.destroy(),
-    });
-    if (place === null) {
-      socket.destroy();
-      return;
-    }
-    open.set(socket, { place, work });
-    socket.once('close', () => {
-      open.delete(socket);
-      place.leave();
-    });
-  });
-
-  function countForClient({ place }: Connection, request: IncomingMessage, response: ServerResponse): void {
-    const client = forwarded(request);
-    if (client === null) return;
-    const proxy = networksOf(request.socket.remoteAddress);
-    place.rename(networksOf(client));
-    response.once('close', () => place.rename(proxy));
-  }
-
-  const listeners = server.listeners('request') as RequestListener[];
-  server.removeAllListeners('request');
-  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    const connection = open.get(request.socket);
-    connection?.work.begin(request, response, () => {
-      countForClient(connection, request, response);
-      for (const listener of listeners) listener.call(server, request, response);
-    });
+  placeConnections(server, {
+    connections: LIMITS.restConnections,
+    clock,
+    answering(place, request, response) {
+      const client = forwarded(request);
+      if (client === null) return;
+      const proxy = networksOf(request.socket.remoteAddress);
+      place.rename(networksOf(client));
+      response.once('close', () => place.rename(proxy));
+    },
   });
 }

@@ -54,10 +54,11 @@ export async function listNamespaces(db: Db, customerId: string): Promise<Namesp
   return LIST.all(db, { customerId });
 }
 
-const FIND_BY_NAME = listStatement<{ ids: readonly string[]; customerId: string }, NamespaceRow>(
-  `select ${COLUMNS} from namespaces where name in (:ids) and customer_id = :customerId and closing = 0`,
-  'text',
-);
+type NamesOf = { ids: readonly string[]; customerId: string };
+
+const BY_NAME = `select ${COLUMNS} from namespaces where name in (:ids) and customer_id = :customerId and closing = 0`;
+
+const FIND_BY_NAME = listStatement<NamesOf, NamespaceRow>(BY_NAME, 'text');
 
 /** Those of `names` that the customer owns. */
 export async function findNamespacesByName(
@@ -70,11 +71,9 @@ export async function findNamespacesByName(
   return new Map(rows.map((row) => [row.name, row]));
 }
 
-const HOLD_BY_NAME = listStatement<{ ids: readonly string[]; customerId: string }, NamespaceRow>(
-  `select ${COLUMNS} from namespaces where name in (:ids) and customer_id = :customerId and closing = 0 order by name`,
-  'text',
-  { lock: 'for no key update' },
-);
+const HOLD_BY_NAME = listStatement<NamesOf, NamespaceRow>(`${BY_NAME} order by name`, 'text', {
+  lock: 'for no key update',
+});
 
 /** As `findNamespacesByName`, and holds their rows until the unit ends, for one that will count their records. */
 export async function holdNamespacesByName(

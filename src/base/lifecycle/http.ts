@@ -4,7 +4,7 @@ import type { FastifyServerOptions } from 'fastify';
 import { LIMITS } from '../limits.ts';
 import { networksOf } from '../network/address.ts';
 import { every } from './loop.ts';
-import { createPlaces } from './places.ts';
+import { createPlaces, type SharedPlace } from './places.ts';
 import { backgroundTimers, type Timers } from './timers.ts';
 
 interface Exchange {
@@ -80,28 +80,27 @@ export class HttpWork {
   }
 }
 
-interface ConnectionBounds {
+interface ConnectionPlaces {
   /** Connections at once. Above it the network with the most gives way, or the new one is closed. */
   readonly connections: number;
-  /** Milliseconds in which a connection brings nothing and takes nothing; then it is closed. */
-  readonly idleMs: number;
   /** Milliseconds. */
   readonly clock: () => number;
+  /** Called before a request is answered, with the place of its connection. */
+  readonly answering?: (place: SharedPlace, request: IncomingMessage, response: ServerResponse) => void;
 }
 
 /**
- * Bounds what the clients of a small server hold: connections, requests of a connection, and the time of an answer that nobody reads, which
- * Node does not bound. A connection gives way when no whole request of it waits for an answer, also when its answers are not read.
- * Call it after the server has its listener, which hears of a request when it is to be answered.
+ * Gives each connection of a server a place, and bounds its requests. When all places are taken, the network with the most connections gives way, first
+ * the connection that was without a whole request for longest, also one whose answers are not read. No network has a limit of its own: a large
+ * one may be an office or a proxy.
+ * Call it after the server has its listeners: they hear of a request when it is to be answered.
  */
-export function boundConnections(
+export function placeConnections(
   server: Server,
-  { connections: all, idleMs, clock }: ConnectionBounds,
+  { connections: all, clock, answering = () => {} }: ConnectionPlaces,
 ): void {
   const places = createPlaces({ all });
-  const open = new Map<Socket, HttpWork>();
-  // This timeout also ends an answer that the client does not read.
-  server.setTimeout(idleMs);
+  const open = new Map<Socket, { readonly place: SharedPlace; readonly work: HttpWork }>();
   server.on('connection', (socket: Socket) => {
     const work = new HttpWork(clock, LIMITS.httpPipeline);
     const place = places.enter(networksOf(socket.remoteAddress), {
@@ -112,7 +111,7 @@ export function boundConnections(
       socket.destroy();
       return;
     }
-    open.set(socket, work);
+    open.set(socket, { place, work });
     socket.once('close', () => {
       open.delete(socket);
       place.leave();
@@ -121,10 +120,24 @@ export function boundConnections(
   const listeners = server.listeners('request') as RequestListener[];
   server.removeAllListeners('request');
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    open.get(request.socket)?.begin(request, response, () => {
+    const connection = open.get(request.socket);
+    connection?.work.begin(request, response, () => {
+      answering(connection.place, request, response);
       for (const listener of listeners) listener.call(server, request, response);
     });
   });
+}
+
+interface ConnectionBounds extends Omit<ConnectionPlaces, 'answering'> {
+  /** Milliseconds in which a connection brings nothing and takes nothing; then it is closed. */
+  readonly idleMs: number;
+}
+
+/** `placeConnections` for a small server, and a bound of the time of an answer that nobody reads, which Node does not have. */
+export function boundConnections(server: Server, { connections, clock, idleMs }: ConnectionBounds): void {
+  // This timeout also ends an answer that the client does not read.
+  server.setTimeout(idleMs);
+  placeConnections(server, { connections, clock });
 }
 
 interface CloseHttpOptions {
