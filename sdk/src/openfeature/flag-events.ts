@@ -10,7 +10,7 @@ interface FlagEventsOptions {
   readonly token: string | undefined;
   readonly fetch?: Fetch | undefined;
   readonly signal: AbortSignal;
-  /** Called when flags may have changed, and when the stream is open: what changed before it is not told. */
+  /** Called when flags may have changed. A stream begins with an event of that, unless it goes on after an earlier one. */
   readonly onChange: () => void;
 }
 
@@ -34,7 +34,6 @@ export async function followFlagEvents(options: FlagEventsOptions): Promise<void
     try {
       const response = await open(options, last);
       if (response.ok) {
-        onChange();
         for await (const { event, id, data } of streamEvents(response, { signal, silence: SILENCE_MS })) {
           failures = 0;
           if (id !== '') last = id;

@@ -80,7 +80,7 @@ export function flagRoutes(app: FastifyInstance, deps: FlagRouteDeps): void {
     };
 
     const all: Handler = async (request, reply) => {
-      const { source, waits, counts, streams } = open();
+      const { source, waits, counts } = open();
       let { access, documents } = await documentsOf(source, request);
       const context = readContext(request.body);
       const { flagConfigEtag: tag } = request.query as { flagConfigEtag?: unknown };
@@ -91,7 +91,6 @@ export function flagRoutes(app: FastifyInstance, deps: FlagRouteDeps): void {
       const answer = bulkAnswer(documents.all(), context, eventsAt(access));
       reply.header('etag', answer.tag);
       counts.add(access.namespace);
-      streams.answered(access.namespace);
       if (isNotModified(request, answer.tag)) return reply.code(304).send();
       return reply.type(JSON_TYPE).send(answer.json);
     };

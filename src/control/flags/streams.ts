@@ -40,9 +40,6 @@ interface Hub {
   cancel: (() => void) | null;
 }
 
-/** Milliseconds from an answer to the stream of the same program: a change in between is told when the stream begins. */
-const CONNECT_MS = 10_000;
-
 /** The event streams of a process: each tells that flags of its namespace have changed, never which or to what. */
 export function openFlagStreams(options: FlagStreamsOptions) {
   const { source, changeReader, positions, clock, timers } = options;
@@ -52,14 +49,11 @@ export function openFlagStreams(options: FlagStreamsOptions) {
   const ofAddresses = createPlaces({ all, each: LIMITS.flagStreamsPerAddress });
   // By id: of a name that another customer has taken, streams of the former owner hear nothing.
   const hubs = new Map<string, Hub>();
-  /** When all flags of a namespace were last answered, and until when a stream that begins is told of a change since. */
-  const answers = new Map<string, { at: number; oweUntil: number }>();
 
-  function textOf(namespace: FlagNamespace, change: FlagChange): string {
-    const { seq, at } = change;
-    const id = cursorOf(namespace, seq, at);
-    const data = { type: 'refetchEvaluation', etag: change.tag(), lastModified: Math.floor(at / 1000) };
-    return `id: ${id}\ndata: ${JSON.stringify(data)}\n\n`;
+  /** @param id null: the client keeps the one that it has */
+  function textOf(id: string | null, { at, tag }: Pick<FlagChange, 'at' | 'tag'>): string {
+    const data = { type: 'refetchEvaluation', etag: tag(), lastModified: Math.floor(at / 1000) };
+    return `${id === null ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
   }
 
   function cursorOf({ customerId }: FlagNamespace, seq: number, at: number): string {
@@ -69,7 +63,7 @@ export function openFlagStreams(options: FlagStreamsOptions) {
   function sendAll(hub: Hub, namespace: FlagNamespace, change: FlagChange): void {
     hub.cancel = null;
     hub.sentAt = timers.elapsed();
-    hub.latest = textOf(namespace, change);
+    hub.latest = textOf(cursorOf(namespace, change.seq, change.at), change);
     for (const client of hub.clients) {
       client.isOwed = !client.output.isReady();
       if (!client.isOwed) client.output.write(hub.latest);
@@ -78,9 +72,6 @@ export function openFlagStreams(options: FlagStreamsOptions) {
 
   const unlisten = source.onChange((change) => {
     const { namespace } = change;
-    const answered = answers.get(namespace.id);
-    if (answered !== undefined && clock() - answered.at < CONNECT_MS)
-      answered.oweUntil = clock() + CONNECT_MS;
     const hub = hubs.get(namespace.id);
     if (hub === undefined) return;
     hub.cancel?.();
@@ -89,10 +80,10 @@ export function openFlagStreams(options: FlagStreamsOptions) {
     else hub.cancel = timers.after(wait, () => sendAll(hub, namespace, change));
   });
 
-  /** Whether the client may not know of the last change. */
+  /** Whether the client may not know of the last change: without an id nobody knows when and where it was answered. */
   function mustTell({ request, namespace }: StreamRequest, held: Held): boolean {
     const { 'last-event-id': id } = request.headers;
-    if (id === undefined || id === '') return (answers.get(namespace.id)?.oweUntil ?? 0) > clock();
+    if (id === undefined || id === '') return true;
     const known = positions.read(namespace.customerId, String(id));
     return (
       known === null || known.epoch !== epochTag(changeReader.epoch() ?? '') || known.seq < held.changedAt()
@@ -103,12 +94,15 @@ export function openFlagStreams(options: FlagStreamsOptions) {
     const { namespace } = asked;
     const { id } = namespace;
     const client = { output, isOwed: false };
-    const checkpoint = (): void => {
-      const hub = hubs.get(id);
+    /** Null: a place after an event that is still to come would hide it from a client that opens the stream again. */
+    const cursor = (): string | null => {
       const place = changeReader.place();
-      // A place after an event that is still to come would hide it from a client that opens the stream again.
-      if (place === null || hub?.cancel != null || !held.isSettled()) return;
-      output.write(`event: checkpoint\nid: ${cursorOf(namespace, place, clock())}\ndata: {}\n\n`);
+      if (place === null || hubs.get(id)?.cancel != null || !held.isSettled()) return null;
+      return cursorOf(namespace, place, clock());
+    };
+    const checkpoint = (): void => {
+      const place = cursor();
+      if (place !== null) output.write(`event: checkpoint\nid: ${place}\ndata: {}\n\n`);
     };
     return {
       begin() {
@@ -120,10 +114,8 @@ export function openFlagStreams(options: FlagStreamsOptions) {
         };
         hubs.set(id, hub);
         hub.clients.add(client);
-        const place = changeReader.place();
-        if (mustTell(asked, held) && place !== null) {
-          output.write(textOf(namespace, { namespace, seq: place, at: clock(), tag: () => held.tag() }));
-        } else checkpoint();
+        if (mustTell(asked, held)) output.write(textOf(cursor(), { at: clock(), tag: () => held.tag() }));
+        else checkpoint();
         return () => {
           hub.clients.delete(client);
           if (hub.clients.size > 0) return;
@@ -155,14 +147,6 @@ export function openFlagStreams(options: FlagStreamsOptions) {
   }
 
   return {
-    /** All flags of the namespace were answered. */
-    answered({ id }: FlagNamespace): void {
-      const known = answers.get(id);
-      answers.delete(id);
-      answers.set(id, { at: clock(), oweUntil: known?.oweUntil ?? 0 });
-      const [oldest] = answers.keys();
-      if (answers.size > LIMITS.flagNamespaces && oldest !== undefined) answers.delete(oldest);
-    },
     /** Answers with the events of a namespace. @throws FlagRefusal 429, 401 */
     async open(asked: StreamRequest): Promise<FastifyReply> {
       const { request, reply, namespace, renew } = asked;
