@@ -139,7 +139,7 @@ export class Http {
   async open(parts: RequestParts): Promise<Response> {
     return await this.#call(parts, async (response, deadline) => {
       deadline.stopClock();
-      return response;
+      return withEnd(response, () => deadline.release());
     });
   }
 
@@ -245,6 +245,40 @@ function queryString(query: QueryParameters = {}): string {
   }
   const text = search.toString();
   return text === '' ? '' : `?${text}`;
+}
+
+/** The response with a body that tells when it has ended, has failed or was cancelled. */
+function withEnd(response: Response, onEnd: () => void): Response {
+  if (response.body === null) {
+    onEnd();
+    return response;
+  }
+  const reader = response.body.getReader();
+  const body = new ReadableStream<Uint8Array<ArrayBuffer>>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read();
+          if (!done) {
+            controller.enqueue(value);
+            return;
+          }
+        } catch (error) {
+          onEnd();
+          throw error;
+        }
+        onEnd();
+        controller.close();
+      },
+      async cancel(reason) {
+        onEnd();
+        await reader.cancel(reason);
+      },
+    },
+    // Nothing is read before the caller reads.
+    { highWaterMark: 0 },
+  );
+  return new Response(body, response);
 }
 
 const ERROR_BODY_MAX = 65_536;

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { drop, hang, reply, type Step, scripted } from '../../../../test/support/sdk/scripted-server.ts';
@@ -180,6 +181,49 @@ describe('the stream of the query log', () => {
     assert.equal(server.seen.length, 3);
     const signal = AbortSignal.abort(new Error('enough'));
     await assert.rejects(queryLogs.stream({}, { signal }).next(), { message: 'enough' });
+  });
+});
+
+describe('a body that is read while it arrives', () => {
+  const { signal } = new AbortController();
+  const listeners = (): number => getEventListeners(signal, 'abort').length;
+
+  it('leaves no listener on the signal of the caller, however many connections there were', async () => {
+    const event: Step = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write('id: a\nevent: checkpoint\ndata: {}\n\n', () => response.destroy());
+    };
+    const ended = reply(401, { error: 'x', code: 'authentication_error' });
+    await using server = await scripted(event, event, (response) => response.end(), ended);
+    const changes = new Uqrp({ baseUrl: server.base, token: 't' }).changes({ since: 's', signal });
+    await assert.rejects(changes.next(), { code: 'authentication_error' });
+    assert.equal(server.seen.length, 4);
+    assert.equal(listeners(), 0);
+  });
+
+  for (const [name, end] of [
+    ['is read to its end', async (response: Response) => assert.equal(await response.text(), 'abc')],
+    ['is left', async (response: Response) => response.body?.cancel()],
+  ] as const) {
+    it(`is bound to that signal until it ${name}`, async () => {
+      await using server = await scripted((response) => response.end('abc'));
+      const uqrp = new Uqrp({ baseUrl: server.base, token: 't' });
+      const response = await uqrp.open({ method: 'GET', path: '/meta', signal });
+      assert.equal(listeners(), 1);
+      await end(response);
+      assert.equal(listeners(), 0);
+    });
+  }
+
+  it('ends with that signal', async () => {
+    await using server = await scripted((response) => response.write('abc'));
+    const ending = new AbortController();
+    const uqrp = new Uqrp({ baseUrl: server.base, token: 't' });
+    const response = await uqrp.open({ method: 'GET', path: '/meta', signal: ending.signal });
+    const reason = new Error('enough');
+    ending.abort(reason);
+    await assert.rejects(response.text(), reason);
+    assert.equal(getEventListeners(ending.signal, 'abort').length, 0);
   });
 });
 
