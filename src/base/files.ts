@@ -130,7 +130,7 @@ export const systemFiles: Files = {
       return Number.NaN;
     }
   },
-  draftOf: (path) => `${path}.${Buffer.from(realRandom(6)).toString('hex')}`,
+  draftOf: (path) => `${path}.draft-${Buffer.from(realRandom(6)).toString('hex')}`,
   async: {
     open: async (path, flags, mode = 0o600) => asyncFile(await fs.open(path, flags, mode)),
     read: (path) =>

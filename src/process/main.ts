@@ -6,6 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
+import { removeDrafts } from '../base/drafts.ts';
 import { freeOctets } from '../base/files.ts';
 import { type CloseStep, closeAll, closeTogether, unlessCancelled } from '../base/lifecycle/close.ts';
 import { collectGarbage } from '../base/lifecycle/collect-garbage.ts';
@@ -142,6 +143,7 @@ export async function serve(
     const lock = takeServerLock(config.dataDir);
     opened.push(() => lock.release());
     removeUnusedViews(config);
+    removeDrafts(config.dataDir, clock());
     if (hasEdge) checkOpenFiles(config.workers);
     await checkPorts(portUses(config));
     const dnsPorts = (): EdgePorts | null => edge?.ports ?? null;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { account, startUqrp, type Uqrp } from '../support/server-process.ts';
@@ -55,6 +55,21 @@ describe('payloads that were replaced or deleted', () => {
     const later = customer.at(`http://127.0.0.1:${server.ports.http}/api/v1`);
     assert.equal((await later.call('DELETE', `/records/${(body as { id: string }).id}`)).status, 204);
     await eventually(async () => !found());
+  });
+
+  it('and drafts with secrets or keys, which a kill has left, are gone after a start, and no other file is', async () => {
+    await server.stop();
+    const old = [
+      'secret.draft-0123456789ab',
+      'serve.pid.draft-d123456789ab',
+      'keys/uqrp.net.json.draft-0123456789ab',
+    ];
+    const kept = ['secret.0123456789ab', 'secret.draft-d123456789ab'];
+    for (const name of [...old, ...kept]) writeFileSync(join(server.dataDir, name), 'key');
+    for (const name of [...old, kept[0]!]) utimesSync(join(server.dataDir, name), 0, 0);
+    server = await startUqrp({ UQRP_ROLE: 'control' }, server.dataDir);
+    const left = [...old, ...kept].filter((name) => existsSync(join(server.dataDir, name)));
+    assert.deepEqual(left, kept);
   });
 });
 

@@ -1,5 +1,6 @@
 /** `uqrp log audit`: a monitor of a transparency log. It trusts its policy file alone, and keeps what it saw in a folder. */
 import { spawn } from 'node:child_process';
+import { removeDrafts } from '../../base/drafts.ts';
 import { InputError, UsageError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Clock } from '../../base/time.ts';
@@ -60,6 +61,7 @@ function openMonitor(clock: Clock, options: LogAuditOptions, json: boolean, stop
   const policy = policyOf(options.policy);
   const { log, url } = logOf(policy, options.url);
   const state = openStateFolder(options.state, LIMITS.monitorEvidence);
+  removeDrafts(options.state, clock());
   const txt = txtOf(options);
   if (txt === null) process.stderr.write('note: DNS answers are not compared without --server or --port\n');
 

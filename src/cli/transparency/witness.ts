@@ -3,6 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { removeDrafts } from '../../base/drafts.ts';
 import { InputError, UsageError } from '../../base/errors.ts';
 import { systemFiles } from '../../base/files.ts';
 import { closeHttp } from '../../base/lifecycle/http.ts';
@@ -64,6 +65,8 @@ export async function witnessServe(
   if (host === '' || Number(port) > 65_535)
     throw new UsageError('--listen takes HOST:PORT, for example 127.0.0.1:8080');
   const database = openDatabase();
+  // There is no lock: what a command makes at this moment is younger than a minute.
+  removeDrafts(commandConfig().dataDir, clock());
   const server = createWitnessServer({
     database,
     clock,

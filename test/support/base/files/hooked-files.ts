@@ -41,7 +41,7 @@ export function hookedFiles(files: Files, hook: (call: FileCall) => 'skip' | und
 export function recordedFiles(files: Files): { readonly files: Files; readonly events: string[] } {
   const events: string[] = [];
   const nameOf = (path: string): string =>
-    path.slice(path.lastIndexOf('/') + 1).replace(/\.(?:draft-\d+|[0-9a-f]{12})$/, '.draft');
+    path.slice(path.lastIndexOf('/') + 1).replace(/\.draft-[0-9a-f]{12}$/, '.draft');
   const verbs: Partial<Record<FileCall['call'], string>> = {
     write: 'write',
     sync: 'sync',

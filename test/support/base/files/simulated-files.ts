@@ -345,7 +345,9 @@ export function createSimulatedDisk({ random, now, delay = () => 0 }: DiskOption
       now.open = (...args) => eachCall(alive(calls.open as Call)(...args) as OpenFile, alive);
       async.open = async (...args) =>
         eachCall((await delayed(calls.open as Call)(...args)) as OpenFile, delayed);
-      return { ...now, async, draftOf: (path: string) => `${path}.draft-${++drafts}` } as unknown as Files;
+      const draftOf: Files['draftOf'] = (path) =>
+        `${path}.draft-${(++drafts).toString(16).padStart(12, '0')}`;
+      return { ...now, async, draftOf } as unknown as Files;
     },
     powerLoss() {
       boots++;
