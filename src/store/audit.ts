@@ -175,7 +175,10 @@ export interface AuditFilter {
   readonly until: number | null;
   readonly actorKind: AuditActorKind | null;
   readonly actorId: string | null;
+  /** The name at that time, or the address of a user: of whoever has it, so that the rows tell nothing of accounts that are not in them. */
   readonly actorName: string | null;
+  /** Of users, folded; null with `actorName`: it is no address. */
+  readonly actorEmail: string | null;
   /** An action, or a group of them as `record.%`. */
   readonly action: string | null;
   readonly namespace: string | null;
@@ -192,7 +195,8 @@ export interface AuditPosition {
 const FILTERS = {
   actorKind: 'actor_kind = :actorKind',
   actorId: 'actor_id = :actorId',
-  actorName: 'actor_name = :actorName',
+  actorName: `(actor_name = :actorName
+    or actor_kind = 'user' and actor_id = (select id from users where email = cast(:actorEmail as text)))`,
   action: 'action like :action',
   namespace: 'namespace = :namespace',
   key: "object_kind = 'record' and object_name = :key",

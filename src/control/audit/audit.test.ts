@@ -218,6 +218,23 @@ apiScenarios('Audit log', {
     assert.equal((await world.caller(null).get('/audit')).status, 401);
   },
 
+  'an address as actor finds a key of that name, whether or not there is an account of it (strangers learned of accounts)':
+    async (store) => {
+      const world = await openWorld(store);
+      const [customer, stranger] = [await world.customer(), await world.customer()];
+      const { name } = await customer.namespace();
+      for (const address of [stranger.email, 'nobody@example.org']) {
+        const key = await customer.key(undefined, { name: address });
+        await key.post('/records', { record: { key: `${address.split('@')[0]}.${name}.v1`, data: DATA } });
+        const found = await rows(customer, `?actor=${address}`);
+        assert.deepEqual(
+          found.map(({ action, actor }) => [action, actor.name]),
+          [['record.created', address]],
+        );
+      }
+      await world.close();
+    },
+
   'the rows go with the account': async (store) => {
     const world = await openWorld(store);
     const customer = await world.customer();

@@ -25,7 +25,6 @@ import {
 import { arrayOf, resourceSchema, TIME } from '../../protocol/input/schema.ts';
 import { foldCase, isLabel } from '../../protocol/names/labels.ts';
 import { parseRecordKey } from '../../protocol/names/record-key.ts';
-import { findUserByEmail } from '../../store/accounts.ts';
 import {
   type AuditFilter,
   type AuditPosition,
@@ -33,7 +32,6 @@ import {
   DELETED_USER,
   readAuditPage,
 } from '../../store/audit.ts';
-import type { Db } from '../../store/store.ts';
 import { normalizeEmail } from '../accounts/rules.ts';
 import type { HasStore } from '../deps.ts';
 import { recordTag } from '../records/shapes.ts';
@@ -168,7 +166,7 @@ export const AUDIT_PARAMETERS = {
 type Values = Readonly<Record<string, string>>;
 
 /** @throws AppError 400 */
-export async function readAuditFilter(db: Db, values: Values): Promise<AuditFilter> {
+export function readAuditFilter(values: Values): AuditFilter {
   const [since, until] = [time(values, 'since'), time(values, 'until')];
   if (since !== null && until !== null && since >= until) throw badParameter('since', 'is not before until');
   const { namespace, key } = values;
@@ -183,7 +181,7 @@ export async function readAuditFilter(db: Db, values: Values): Promise<AuditFilt
     action: actionPattern(values.action),
     namespace: name,
     key: parsed?.key ?? null,
-    ...(await actorFilter(db, values.actor)),
+    ...actorFilter(values.actor),
   };
 }
 
@@ -209,19 +207,16 @@ const ACTOR_MAX = LIMITS.mailAddress;
 
 export const UUID_FORM = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-async function actorFilter(
-  db: Db,
+function actorFilter(
   text: string | undefined,
-): Promise<Pick<AuditFilter, 'actorKind' | 'actorId' | 'actorName'>> {
-  const none = { actorKind: null, actorId: null, actorName: null };
+): Pick<AuditFilter, 'actorKind' | 'actorId' | 'actorName' | 'actorEmail'> {
+  const none = { actorKind: null, actorId: null, actorName: null, actorEmail: null };
   if (text === undefined) return none;
   if (text === '' || text.length > ACTOR_MAX) throw badParameter('actor', 'is not an actor');
   const kind = AUDIT_ACTORS.find((one) => one === text);
   if (kind !== undefined) return { ...none, actorKind: kind };
   if (UUID_FORM.test(text)) return { ...none, actorId: text.toLowerCase() };
-  const email = normalizeEmail(text);
-  const user = email?.includes('@') === true ? await findUserByEmail(db, email) : null;
-  return user === null ? { ...none, actorName: text } : { ...none, actorId: user.id };
+  return { ...none, actorName: text, actorEmail: normalizeEmail(text) };
 }
 
 export interface AuditDeps extends HasStore {
@@ -237,7 +232,7 @@ export async function pageAudit(
 ): Promise<AuditPage> {
   requireOwner(actor);
   const { limit: limitText, cursor, ...filters } = readParameters(query, Object.keys(AUDIT_PARAMETERS));
-  const filter = await readAuditFilter(deps.store.read, filters);
+  const filter = readAuditFilter(filters);
   const limit = readLimit(limitText, PAGE_DEFAULT, LIMITS.pageMax);
   const listing = ['audit', actor.customerId, filter];
   const after = cursor === undefined ? null : decodePosition(cursor, listing);
@@ -260,7 +255,7 @@ export async function exportAudit(
   query: QueryParameters,
 ): Promise<AsyncGenerator<readonly AuditResource[], void, undefined>> {
   requireOwner(actor);
-  const filter = await readAuditFilter(deps.store.read, readParameters(query, Object.keys(AUDIT_FILTERS)));
+  const filter = readAuditFilter(readParameters(query, Object.keys(AUDIT_FILTERS)));
   return auditBatches(deps, actor.customerId, filter);
 }
 

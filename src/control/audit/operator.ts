@@ -23,7 +23,7 @@ export async function auditForOperator(
 ): Promise<AuditResource[]> {
   const user = await findUserByEmail(store.read, foldCase(email.trim()));
   if (user === null) throw notFound('User');
-  const filter = await readAuditFilter(store.read, filters);
+  const filter = readAuditFilter(filters);
   await store.write((tx) =>
     auditFor(tx, user.id, BY_OPERATOR, clock(), 'operator.audit_read', audited.account(user.id)),
   );
