@@ -117,7 +117,7 @@ export const LIMITS = {
   signInBrowsers: 20, // of one user, remembered; above it the oldest is forgotten
   signInBrowserDays: 400, // that a browser is remembered: the longest life of a cookie (RFC 6265bis §5.5)
   codeMails: 8, // mails with codes sent at once, of one process
-  codeMailsWaiting: 1000, // above it new ones are dropped
+  codeMailsWaiting: 1000, // and as many that wait for their next attempt; above it who has most gives way
   sessionsPerUser: 100, // above it the oldest ends
   mailAddress: 254, // RFC 5321 §4.5.3.1
   webhookName: 100,

@@ -53,8 +53,8 @@ export interface ApiDeps
     HasFlags {
   /** Whether users may share what belongs to an organization. */
   readonly organizations: boolean;
-  /** Begins to send a sign-in code by mail, or prints it, and returns at once. */
-  readonly sendCode: (email: string, code: string) => void;
+  /** Begins to send a sign-in code by mail, or prints it, and returns at once. @param asker the network whose turn it takes */
+  readonly sendCode: (email: string, code: string, asker: string) => void;
   /** Encrypts stored answers of POST requests. */
   readonly answers: SecretEncryption;
   readonly service: ServiceFacts;

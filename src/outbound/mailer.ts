@@ -12,12 +12,15 @@ export interface Mailer {
 /** The server did not accept a mail. The code names the failed step; no text of the server is included. */
 export class MailError extends Error {
   readonly code: string;
+  /** The server's reply was of the class 5yz: the same again would be refused again (RFC 5321 §4.2.1). */
+  readonly isPermanent: boolean;
 
   /** @param code of nodemailer's closed set, such as `EAUTH` */
-  constructor(code: string) {
+  constructor(code: string, isPermanent = false) {
     super('the mail server did not take a mail');
     this.name = 'MailError';
     this.code = code;
+    this.isPermanent = isPermanent;
   }
 }
 
@@ -97,10 +100,15 @@ export function openMailer({
           signal,
         });
       } catch (error) {
-        throw new MailError(codeOf(error));
+        throw new MailError(codeOf(error), isRefusal(error));
       }
     },
   };
+}
+
+function isRefusal(error: unknown): boolean {
+  const reply: unknown = error instanceof Error && 'responseCode' in error ? error.responseCode : undefined;
+  return typeof reply === 'number' && reply >= 500 && reply <= 599;
 }
 
 /** Only the code is safe to log: the rest of the error has the address and the server's text. */

@@ -103,6 +103,28 @@ describe('loop', () => {
     await run.ended;
   });
 
+  it('sleeps of one waker end each at its own time, or with the signal, and no wake-up ends them (all but the last went on for ever)', async () => {
+    const ending = new AbortController();
+    const timers = createManualTimers();
+    const waker = createWaker(ending.signal, timers);
+    const ended: string[] = [];
+    const sleep = (ms: number): void => void waker.sleep(ms).then(() => ended.push(`${ms}`));
+    sleep(300);
+    sleep(100);
+    void waker.wait(200).then((isWoken) => ended.push(`wait ${isWoken}`));
+    sleep(400);
+    await timers.advance(50);
+    waker.wake();
+    await timers.advance(0);
+    assert.deepEqual(ended, ['wait true']);
+    await timers.advance(250);
+    assert.deepEqual(ended, ['wait true', '100', '300']);
+    ending.abort();
+    await timers.advance(0);
+    assert.deepEqual(ended, ['wait true', '100', '300', '400']);
+    assert.deepEqual(timers.pending(), []);
+  });
+
   it('ends at once when aborted in a wait, a backoff or a pass, and reports no error then', async () => {
     const waiting = start(async () => 1_000_000);
     await waiting.timers.advance(0);

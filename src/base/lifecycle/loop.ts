@@ -109,7 +109,7 @@ export interface Waker {
   woken(): boolean;
   /** Resolves at the next wake-up (true), at once when there was one since `reset`, or after `ms` (false). */
   wait(ms: number): Promise<boolean>;
-  /** Resolves after `ms` milliseconds, as `timers` count them. Wake-ups do not end it; the signal does. */
+  /** Resolves after `ms` milliseconds, as `timers` count them. Wake-ups do not end it; the signal does. Several may sleep at once. */
   readonly sleep: (ms: number) => Promise<void>;
 }
 
@@ -119,38 +119,42 @@ export interface Waker {
  */
 export function createWaker(signal: AbortSignal, timers: Timers = loopTimers): Waker {
   let isWoken = false;
-  let isWakeable = false;
   let endWait = (): void => {};
 
-  function pause(ms: number, wakeable: boolean): Promise<void> {
-    if (signal.aborted || (wakeable && isWoken)) return Promise.resolve();
+  /** @param onBegin is given what ends it early */
+  function pause(ms: number, onBegin: (end: () => void) => void): Promise<void> {
+    if (signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
-      const cancel = timers.after(ms, () => endWait());
-      isWakeable = wakeable;
-      endWait = () => {
+      const end = (): void => {
         cancel();
-        signal.removeEventListener('abort', endWait);
-        endWait = () => {};
+        signal.removeEventListener('abort', end);
         resolve();
       };
-      signal.addEventListener('abort', endWait, { once: true });
+      const cancel = timers.after(ms, end);
+      signal.addEventListener('abort', end, { once: true });
+      onBegin(end);
     });
   }
 
   return {
     wake() {
       isWoken = true;
-      if (isWakeable) endWait();
+      endWait();
     },
     reset() {
       isWoken = false;
     },
     woken: () => isWoken,
     async wait(ms) {
-      await pause(ms, true);
+      if (!isWoken) {
+        await pause(ms, (end) => {
+          endWait = end;
+        });
+        endWait = () => {};
+      }
       return isWoken;
     },
-    sleep: (ms) => pause(ms, false),
+    sleep: (ms) => pause(ms, () => {}),
   };
 }
 

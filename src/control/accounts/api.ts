@@ -183,8 +183,9 @@ export function signInRoutes(app: FastifyInstance, deps: ApiDeps & HasRefusals):
   app.post('/auth/sign_in', SIGN_IN_ROUTES.signIn, async (request, reply) => {
     const { email } = SIGN_IN.parse(jsonBody(request), undefined);
     // Nothing here reads whether the address has an account.
-    const { code, flow } = await askForCode(deps, request, email);
-    deps.sendCode(email, code);
+    const network = request.siteKey() ?? request.addressKey();
+    const { code, flow } = await askForCode(deps, request, email, network);
+    deps.sendCode(email, code, network);
     const publicUrl = deps.publicUrl();
     if (!isForeignPage(request, publicUrl)) setCookie(reply, publicUrl, 'flow', flow, FLOW_SECONDS);
     return { flow };
@@ -221,7 +222,7 @@ export function signInRoutes(app: FastifyInstance, deps: ApiDeps & HasRefusals):
  * browser that the address has signed in from.
  * @throws AppError 429
  */
-async function askForCode(deps: ApiDeps, request: FastifyRequest, email: string) {
+async function askForCode(deps: ApiDeps, request: FastifyRequest, email: string, network: string) {
   const { codes, limiter } = deps;
   const browser = await codes.knownBrowser(
     email,
@@ -231,7 +232,6 @@ async function askForCode(deps: ApiDeps, request: FastifyRequest, email: string)
     await take(limiter, 'signInsOfBrowser', browser);
     return codes.issue(email, { browser });
   }
-  const network = request.siteKey() ?? request.addressKey();
   const address = codes.addressKey(email);
   // A network whose tries fail asks for no more codes: the tries of a code are bounded, so the codes must be.
   return slowingFailures(deps, failureBudgets(request), async () => {

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+import { createManualTimers } from '../../../test/support/base/lifecycle/manual-timers.ts';
 import { makeSelfSigned } from '../../base/certificates.ts';
+import { nextTurn } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { type Mail, openMailer } from '../../outbound/mailer.ts';
+import { type Mail, MailError, type Mailer, openMailer } from '../../outbound/mailer.ts';
 import { type CodeOutbox, codeLine, codeMail, openCodeOutbox } from './mails.ts';
 
 const PUBLIC_URL = 'https://api.example.test';
@@ -47,7 +50,8 @@ async function withOutbox(
   const { port } = server.server.address() as AddressInfo;
   const mailer = openMailer({ url: `smtp://127.0.0.1:${port}`, from: 'no-reply@example.test', deadlineMs });
   const lost: unknown[] = [];
-  const outbox = openCodeOutbox({ mailer, onLost: (reason) => lost.push(reason), retryMs: [1, 1] });
+  const onLost = (reason: unknown): void => void lost.push(reason);
+  const outbox = openCodeOutbox({ mailer, onLost, random: randomBytes, retryMs: [1, 1] });
   try {
     await run({ outbox, taken, lost });
   } finally {
@@ -64,12 +68,13 @@ async function eventually(check: () => boolean): Promise<void> {
   }
 }
 
+const busy = (): Error => Object.assign(new Error('try again later'), { responseCode: 450 });
 const refusal = (): Error => Object.assign(new Error('no such mailbox'), { responseCode: 550 });
 
 describe('mails with sign-in codes', () => {
   it('go over STARTTLS, and have one number of six digits', () =>
     withOutbox({}, async ({ outbox, taken, lost }) => {
-      outbox.send(mailTo('ann@example.org'));
+      outbox.send(mailTo('ann@example.org'), 'network');
       await eventually(() => taken.length === 1);
       const [mail] = taken;
       assert.deepEqual([mail?.to, mail?.secure], ['ann@example.org', true]);
@@ -81,26 +86,86 @@ describe('mails with sign-in codes', () => {
 
   it('go in clear text to a server without STARTTLS', () =>
     withOutbox({ disabledCommands: ['STARTTLS'] }, async ({ outbox, taken }) => {
-      outbox.send(mailTo('ann@example.org'));
+      outbox.send(mailTo('ann@example.org'), 'network');
       await eventually(() => taken.length === 1);
       assert.equal(taken[0]?.secure, false);
     }));
 
-  it('are tried three times, then lost and reported', async () => {
-    let tries = 0;
-    await withOutbox(
-      {
-        onRcptTo(_address, _session, done) {
-          tries += 1;
-          done(refusal());
+  for (const [what, reply, expected] of [
+    ['that cannot be taken now are tried three times', busy, 3],
+    ['for which there is no mailbox are tried once', refusal, 1],
+  ] as const) {
+    it(`${what}, then lost and reported`, async () => {
+      let tries = 0;
+      await withOutbox(
+        {
+          onRcptTo(_address, _session, done) {
+            tries += 1;
+            done(reply());
+          },
         },
+        async ({ outbox, taken, lost }) => {
+          outbox.send(mailTo('ann@example.org'), 'network');
+          await eventually(() => lost.length === 1);
+          assert.deepEqual([lost, taken, tries], [['refused'], [], expected]);
+        },
+      );
+    });
+  }
+
+  it("that wait for their next attempt are in nobody's way, and each is tried again (all places stayed taken)", async () => {
+    const timers = createManualTimers();
+    const sent: string[] = [];
+    const lost: unknown[] = [];
+    let isAway = true;
+    const mailer: Mailer = {
+      async send({ to }) {
+        if (isAway) throw new MailError('EMESSAGE');
+        sent.push(to);
       },
-      async ({ outbox, taken, lost }) => {
-        outbox.send(mailTo('ann@example.org'));
-        await eventually(() => lost.length === 1);
-        assert.deepEqual([lost, taken, tries], [['refused'], [], 3]);
+    };
+    const onLost = (reason: unknown): void => void lost.push(reason);
+    const outbox = openCodeOutbox({ mailer, onLost, random: randomBytes, timers });
+    for (let i = 0; i < LIMITS.codeMails; i++) outbox.send(mailTo(`refused${i}@example.org`), 'a');
+    await timers.advance(0);
+    isAway = false;
+    outbox.send(mailTo('ann@example.org'), 'b');
+    await timers.advance(0);
+    assert.deepEqual(sent, ['ann@example.org']);
+    await timers.advance(2_000);
+    assert.equal(sent.length, 1 + LIMITS.codeMails);
+    assert.deepEqual([lost, timers.pending()], [[], []]);
+    await outbox.stop();
+  });
+
+  it('of a network that asks for most neither delay another one nor take its place', async () => {
+    const waits: (() => void)[] = [];
+    const begun: string[] = [];
+    const mailer: Mailer = {
+      send({ to }) {
+        begun.push(to);
+        return new Promise((resolve) => waits.push(resolve));
       },
-    );
+    };
+    const lost: unknown[] = [];
+    const onLost = (reason: unknown): void => void lost.push(reason);
+    const outbox = openCodeOutbox({ mailer, onLost, random: randomBytes });
+    const all = LIMITS.codeMails + LIMITS.codeMailsWaiting;
+    for (let i = 0; i < all; i++) outbox.send(mailTo(`many${i}@example.org`), 'many');
+    assert.deepEqual(lost, []);
+    outbox.send(mailTo('ann@example.org'), 'ann');
+    assert.deepEqual(lost, ['overload']);
+    outbox.send(mailTo('one-more@example.org'), 'many');
+    assert.deepEqual(lost, ['overload', 'overload']);
+    // Turns of askers and of recipients follow each other.
+    for (let i = 0; i < 4; i++) {
+      waits.shift()!();
+      await nextTurn();
+    }
+    assert.ok(begun.includes('ann@example.org'), 'it is the turn of the other network');
+    const stopped = outbox.stop();
+    for (const end of waits) end();
+    await stopped;
   });
 
   it('reach the server after a refusal that passes', async () => {
@@ -109,11 +174,11 @@ describe('mails with sign-in codes', () => {
       {
         onRcptTo(_address, _session, done) {
           tries += 1;
-          done(tries === 1 ? refusal() : null);
+          done(tries === 1 ? busy() : null);
         },
       },
       async ({ outbox, taken, lost }) => {
-        outbox.send(mailTo('ann@example.org'));
+        outbox.send(mailTo('ann@example.org'), 'network');
         await eventually(() => taken.length === 1);
         assert.deepEqual(lost, []);
       },
@@ -124,7 +189,7 @@ describe('mails with sign-in codes', () => {
     withOutbox(
       { onConnect() {} },
       async ({ outbox, lost }) => {
-        outbox.send(mailTo('ann@example.org'));
+        outbox.send(mailTo('ann@example.org'), 'network');
         assert.deepEqual(lost, []);
         await eventually(() => lost.length === 1);
       },
@@ -143,11 +208,12 @@ describe('mails with sign-in codes', () => {
         },
       },
       async ({ outbox, taken, lost }) => {
-        for (let i = 0; i < LIMITS.codeMails; i++) outbox.send(mailTo(`first${i}@example.org`));
-        for (let i = 1; i < LIMITS.codeMailsWaiting; i++) outbox.send(mailTo(`next${i}@example.org`));
-        outbox.send(mailTo('next1@example.org', '777111'));
+        for (let i = 0; i < LIMITS.codeMails; i++) outbox.send(mailTo(`first${i}@example.org`), 'network');
+        for (let i = 1; i < LIMITS.codeMailsWaiting; i++)
+          outbox.send(mailTo(`next${i}@example.org`), 'network');
+        outbox.send(mailTo('next1@example.org', '777111'), 'network');
         assert.deepEqual(lost, []);
-        outbox.send(mailTo('late@example.org'));
+        outbox.send(mailTo('next1@example.org', '888222'), 'network');
         assert.deepEqual(lost, ['overload']);
         release();
         const codes = (): string[] =>
@@ -163,7 +229,7 @@ describe('mails with sign-in codes', () => {
   it('after a stop none is taken', () =>
     withOutbox({}, async ({ outbox, taken, lost }) => {
       await outbox.stop();
-      outbox.send(mailTo('ann@example.org'));
+      outbox.send(mailTo('ann@example.org'), 'network');
       assert.deepEqual([taken, lost], [[], ['overload']]);
     }));
 });

@@ -1,7 +1,9 @@
-import { createWaker } from '../../base/lifecycle/loop.ts';
+import type { Random } from '../../base/chance.ts';
+import { HASH_KEY_OCTETS, keyedHash } from '../../base/hashes.ts';
+import { FairQueue } from '../../base/lifecycle/fair-queue.ts';
 import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
-import type { Mail, Mailer } from '../../outbound/mailer.ts';
+import { type Mail, MailError, type Mailer } from '../../outbound/mailer.ts';
 import type { InvitationMail } from '../organizations/invitations.ts';
 
 /** Milliseconds before the second and the third attempt. A code that comes much later is of no use. */
@@ -10,8 +12,11 @@ const RETRY_MS = [2_000, 10_000];
 const STOP_MS = 3_000;
 
 export interface CodeOutbox {
-  /** Takes a mail and returns at once. Each is sent: the codes of an address are valid side by side. */
-  send(mail: Mail): void;
+  /**
+   * Takes a mail and returns at once. Each is sent: the codes of an address are valid side by side.
+   * @param asker whose turn it takes: the network or the account that asked for it
+   */
+  send(mail: Mail, asker: string): void;
   /** Ends retries, and gives mails under way a short time. */
   stop(): Promise<void>;
 }
@@ -20,48 +25,74 @@ interface OutboxOptions {
   readonly mailer: Mailer;
   /** A mail was not taken after all attempts, or there were too many waiting. */
   readonly onLost: (reason: 'refused' | 'overload', error?: unknown) => void;
+  readonly random: Random;
   readonly retryMs?: readonly number[];
   readonly timers?: Timers | undefined;
 }
 
+interface Waiting {
+  readonly mail: Mail;
+  readonly asker: string;
+  /** Attempts that have failed. */
+  readonly failures: number;
+}
+
 /**
  * Mails with sign-in codes, sent after the request was answered: its time tells nothing of the mail server or the address. They wait
- * in memory, because their codes are stored nowhere. A mail that is lost with the process is asked for again.
+ * in memory, because their codes are stored nowhere. A mail that is lost with the process is asked for again. Askers and recipients take turns, and who
+ * has most waiting gives way first. A mail that waits for its next attempt is in nobody's way.
  */
 export function openCodeOutbox({
   mailer,
   onLost,
+  random,
   retryMs = RETRY_MS,
   timers = realTimers,
 }: OutboxOptions): CodeOutbox {
-  const waiting: Mail[] = [];
+  const waiting = new FairQueue<Waiting>(LIMITS.codeMailsWaiting, () => onLost('overload'));
+  // Nobody can choose an asker or an address that shares the turns of another.
+  const share = keyedHash(random(HASH_KEY_OCTETS));
   const sending = new Set<Promise<void>>();
+  /** Ends each pause before a further attempt. */
+  const resting = new Set<() => void>();
   const ending = new AbortController();
   const cutting = new AbortController();
 
-  const { sleep } = createWaker(ending.signal, timers);
+  function add(one: Waiting): void {
+    const [asker, to] = [share(one.asker), share(one.mail.to)];
+    if (ending.signal.aborted || !waiting.makeRoom(asker, to)) {
+      onLost('overload');
+      return;
+    }
+    waiting.push(one, asker, to);
+    next();
+  }
 
-  async function deliver(mail: Mail): Promise<void> {
-    for (let attempt = 0; ; attempt++) {
-      try {
-        await mailer.send(mail, cutting.signal);
-        return;
-      } catch (error) {
-        const pause = retryMs[attempt];
-        if (pause === undefined || ending.signal.aborted) {
-          onLost('refused', error);
-          return;
-        }
-        await sleep(pause);
-      }
+  async function deliver(one: Waiting): Promise<void> {
+    try {
+      await mailer.send(one.mail, cutting.signal);
+    } catch (error) {
+      const pause = retryMs[one.failures];
+      const isFinal = pause === undefined || (error instanceof MailError && error.isPermanent);
+      if (isFinal || ending.signal.aborted) onLost('refused', error);
+      else if (resting.size >= LIMITS.codeMailsWaiting) onLost('overload');
+      else rest({ ...one, failures: one.failures + 1 }, pause);
     }
   }
 
+  function rest(one: Waiting, ms: number): void {
+    const cancel = timers.after(ms, () => {
+      resting.delete(cancel);
+      add(one);
+    });
+    resting.add(cancel);
+  }
+
   function next(): void {
-    while (sending.size < LIMITS.codeMails) {
-      const mail = waiting.shift();
-      if (mail === undefined) return;
-      const sent: Promise<void> = deliver(mail).finally(() => {
+    while (sending.size < LIMITS.codeMails && !ending.signal.aborted) {
+      const one = waiting.next();
+      if (one === undefined) return;
+      const sent: Promise<void> = deliver(one).finally(() => {
         sending.delete(sent);
         next();
       });
@@ -70,17 +101,11 @@ export function openCodeOutbox({
   }
 
   return {
-    send(mail) {
-      if (ending.signal.aborted || waiting.length >= LIMITS.codeMailsWaiting) {
-        onLost('overload');
-        return;
-      }
-      waiting.push(mail);
-      next();
-    },
+    send: (mail, asker) => add({ mail, asker, failures: 0 }),
     async stop() {
       ending.abort();
-      waiting.length = 0;
+      for (const cancel of resting) cancel();
+      resting.clear();
       const uncut = timers.after(STOP_MS, () => cutting.abort());
       await Promise.all(sending);
       uncut();

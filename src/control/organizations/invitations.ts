@@ -45,8 +45,8 @@ export interface InvitationMail {
 }
 
 export interface HasInvitationMail {
-  /** Returns at once; the mail is sent afterwards. */
-  readonly sendInvitation: (mail: InvitationMail) => void;
+  /** Returns at once; the mail is sent afterwards. @param asker the organization whose turn it takes */
+  readonly sendInvitation: (mail: InvitationMail, asker: string) => void;
 }
 
 type InvitationResource = ReturnType<typeof invitationResource>;
@@ -117,7 +117,7 @@ export async function invite(deps: InviteDeps, actor: SignedIn, id: string, body
     },
     [id],
   );
-  deps.sendInvitation({ to: email, organization: name, token });
+  deps.sendInvitation({ to: email, organization: name, token }, id);
   return invitation;
 }
 

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
+import { realRandom } from '../../base/chance.ts';
 import { freeOctets, systemFiles } from '../../base/files.ts';
 import { createReportLimits } from '../../base/lifecycle/report-limits.ts';
 import { LIMITS } from '../../base/limits.ts';
@@ -278,6 +279,7 @@ export function openControlRole(options: ControlRoleOptions): ControlRole {
     mailer &&
     openCodeOutbox({
       mailer,
+      random: realRandom,
       onLost: (reason, error) => log.event('signin.mail_lost', { reason }, error),
     });
   // Apart from codes, which must not wait for invitations.
@@ -285,6 +287,7 @@ export function openControlRole(options: ControlRoleOptions): ControlRole {
     mailer &&
     openCodeOutbox({
       mailer,
+      random: realRandom,
       onLost: (reason, error) => log.event('invitation.mail_lost', { reason }, error),
     });
   const port = onceListening(() => portOf(app));
@@ -296,13 +299,13 @@ export function openControlRole(options: ControlRoleOptions): ControlRole {
     mailer,
     onNotice: (mail) => log.event('webhook.disabled', { mail }),
     api: {
-      sendCode(email, code) {
+      sendCode(email, code, asker) {
         if (outbox === null) process.stdout.write(codeLine(email, code));
-        else outbox.send(codeMail(email, code, publicUrl()));
+        else outbox.send(codeMail(email, code, publicUrl()), asker);
       },
-      sendInvitation(mail) {
+      sendInvitation(mail, asker) {
         if (invitations === null) process.stdout.write(invitationLine(mail));
-        else invitations.send(invitationMail(mail, publicUrl()));
+        else invitations.send(invitationMail(mail, publicUrl()), asker);
       },
       // Not the signal that ends the loops: a request that is still open needs its URL checked.
       checkUrl: (url) => checkWebhookUrl(url, resolve, new AbortController().signal),
