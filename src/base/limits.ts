@@ -189,6 +189,8 @@ export const LIMITS = {
   queryLogHours: 24, // how long rows are listed
   queryLogDays: 30, // how long hours are counted
   queryLogPoints: 168, // steps of the counts
+  countReads: 2, // of counts of queries at once, in turns by person; `countReadsWaiting`: that wait
+  countReadsWaiting: 256,
   queryLogGroups: 10, // resources, namespaces or nodes in them; those with fewer queries are added up
   queryLogSplits: 50, // resources of a namespace, and nodes, that are counted by themselves; further ones are counted together
   queryLogResources: 2000, // resources of a customer that are

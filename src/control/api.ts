@@ -1,4 +1,6 @@
 import type { FastifyInstance } from 'fastify';
+import { createTurns } from '../base/lifecycle/turns.ts';
+import { LIMITS } from '../base/limits.ts';
 import type { Credentials } from '../http/guard.ts';
 import { createServer, type HttpDeps } from '../http/server.ts';
 import { accountRoutes, signInRoutes } from './accounts/api.ts';
@@ -48,7 +50,9 @@ export function createApi(deps: ApiDeps): FastifyInstance {
   const credentials = credentialsOf(deps, apiKeys);
   const app = createServer({ ...deps, credentials, onRefused }, (api, routes) => {
     api.addHook('onClose', () => refusals.settle());
-    const all = { ...deps, refusals, changeReader, waits: openWaits(api, deps) };
+    const { countReads: atOnce, countReadsWaiting: waiting } = LIMITS;
+    const countTurns = createTurns({ atOnce, waiting, random: deps.random });
+    const all = { ...deps, refusals, changeReader, countTurns, waits: openWaits(api, deps) };
     for (const routesOf of RESOURCES) routesOf(api, all);
     if (deps.organizations) organizationRoutes(api, deps);
     if (deps.service.features.datasets) datasetRoutes(api, deps);

@@ -154,8 +154,10 @@ describe('mails with sign-in codes', () => {
     for (let i = 0; i < all; i++) outbox.send(mailTo(`many${i}@example.org`), 'many');
     assert.deepEqual(lost, []);
     outbox.send(mailTo('ann@example.org'), 'ann');
+    await nextTurn();
     assert.deepEqual(lost, ['overload']);
     outbox.send(mailTo('one-more@example.org'), 'many');
+    await nextTurn();
     assert.deepEqual(lost, ['overload', 'overload']);
     // Turns of askers and of recipients follow each other.
     for (let i = 0; i < 4; i++) {
@@ -214,6 +216,7 @@ describe('mails with sign-in codes', () => {
         outbox.send(mailTo('next1@example.org', '777111'), 'network');
         assert.deepEqual(lost, []);
         outbox.send(mailTo('next1@example.org', '888222'), 'network');
+        await nextTurn();
         assert.deepEqual(lost, ['overload']);
         release();
         const codes = (): string[] =>

@@ -1,7 +1,7 @@
 import type { Random } from '../../base/chance.ts';
-import { HASH_KEY_OCTETS, keyedHash } from '../../base/hashes.ts';
-import { FairQueue } from '../../base/lifecycle/fair-queue.ts';
+import { createWaker } from '../../base/lifecycle/loop.ts';
 import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
+import { createTurns } from '../../base/lifecycle/turns.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { type Mail, MailError, type Mailer } from '../../outbound/mailer.ts';
 import type { InvitationMail } from '../organizations/invitations.ts';
@@ -30,13 +30,6 @@ interface OutboxOptions {
   readonly timers?: Timers | undefined;
 }
 
-interface Waiting {
-  readonly mail: Mail;
-  readonly asker: string;
-  /** Attempts that have failed. */
-  readonly failures: number;
-}
-
 /**
  * Mails with sign-in codes, sent after the request was answered: its time tells nothing of the mail server or the address. They wait
  * in memory, because their codes are stored nowhere. A mail that is lost with the process is asked for again. Askers and recipients take turns, and who
@@ -49,63 +42,54 @@ export function openCodeOutbox({
   retryMs = RETRY_MS,
   timers = realTimers,
 }: OutboxOptions): CodeOutbox {
-  const waiting = new FairQueue<Waiting>(LIMITS.codeMailsWaiting, () => onLost('overload'));
-  // Nobody can choose an asker or an address that shares the turns of another.
-  const share = keyedHash(random(HASH_KEY_OCTETS));
+  const turns = createTurns({ atOnce: LIMITS.codeMails, waiting: LIMITS.codeMailsWaiting, random });
   const sending = new Set<Promise<void>>();
-  /** Ends each pause before a further attempt. */
-  const resting = new Set<() => void>();
+  /** Mails that wait for their next attempt. */
+  let resting = 0;
   const ending = new AbortController();
   const cutting = new AbortController();
+  const { sleep } = createWaker(ending.signal, timers);
 
-  function add(one: Waiting): void {
-    const [asker, to] = [share(one.asker), share(one.mail.to)];
-    if (ending.signal.aborted || !waiting.makeRoom(asker, to)) {
-      onLost('overload');
-      return;
-    }
-    waiting.push(one, asker, to);
-    next();
+  async function attempt(mail: Mail): Promise<'sent' | 'ended'> {
+    if (ending.signal.aborted) return 'ended';
+    await mailer.send(mail, cutting.signal);
+    return 'sent';
   }
 
-  async function deliver(one: Waiting): Promise<void> {
-    try {
-      await mailer.send(one.mail, cutting.signal);
-    } catch (error) {
-      const pause = retryMs[one.failures];
-      const isFinal = pause === undefined || (error instanceof MailError && error.isPermanent);
-      if (isFinal || ending.signal.aborted) onLost('refused', error);
-      else if (resting.size >= LIMITS.codeMailsWaiting) onLost('overload');
-      else rest({ ...one, failures: one.failures + 1 }, pause);
-    }
-  }
-
-  function rest(one: Waiting, ms: number): void {
-    const cancel = timers.after(ms, () => {
-      resting.delete(cancel);
-      add(one);
-    });
-    resting.add(cancel);
-  }
-
-  function next(): void {
-    while (sending.size < LIMITS.codeMails && !ending.signal.aborted) {
-      const one = waiting.next();
-      if (one === undefined) return;
-      const sent: Promise<void> = deliver(one).finally(() => {
-        sending.delete(sent);
-        next();
-      });
-      sending.add(sent);
+  async function deliver(mail: Mail, asker: string): Promise<void> {
+    for (let failures = 0; ; failures++) {
+      try {
+        if ((await turns.run(asker, () => attempt(mail), mail.to)) === null) onLost('overload');
+        return;
+      } catch (error) {
+        const pause = retryMs[failures];
+        const isFinal = pause === undefined || (error instanceof MailError && error.isPermanent);
+        if (isFinal || ending.signal.aborted) {
+          onLost('refused', error);
+          return;
+        }
+        if (resting >= LIMITS.codeMailsWaiting) {
+          onLost('overload');
+          return;
+        }
+        resting++;
+        await sleep(pause);
+        resting--;
+      }
     }
   }
 
   return {
-    send: (mail, asker) => add({ mail, asker, failures: 0 }),
+    send(mail, asker) {
+      if (ending.signal.aborted) {
+        onLost('overload');
+        return;
+      }
+      const sent: Promise<void> = deliver(mail, asker).finally(() => sending.delete(sent));
+      sending.add(sent);
+    },
     async stop() {
       ending.abort();
-      for (const cancel of resting) cancel();
-      resting.clear();
       const uncut = timers.after(STOP_MS, () => cutting.abort());
       await Promise.all(sending);
       uncut();

@@ -8,7 +8,13 @@ import { streamRoute } from '../live/streams.ts';
 import { pageQueryLog, QUERY_LOG_PAGE_SCHEMA } from './list.ts';
 import { LOG_PARAMETERS, parseStreamFilter, STREAM_PARAMETERS } from './listing-query.ts';
 import { type LogSenders, openLogSenders, parseLastEventId, tooManyStreams } from './log-streams.ts';
-import { COUNT_PARAMETERS, COUNTS_SCHEMA, parseCounts, readQueryCounts } from './steps.ts';
+import {
+  COUNT_PARAMETERS,
+  COUNTS_SCHEMA,
+  type HasCountTurns,
+  parseCounts,
+  readQueryCounts,
+} from './steps.ts';
 import { STREAM_SCHEMA } from './stream-events.ts';
 
 const ROUTES = describeRoutes('Query log', 'credential', {
@@ -45,7 +51,7 @@ const ROUTES = describeRoutes('Query log', 'credential', {
 
 type Query = Readonly<Record<string, string>>;
 
-export function queryLogRoutes(app: FastifyInstance, deps: ApiDeps): void {
+export function queryLogRoutes(app: FastifyInstance, deps: ApiDeps & HasCountTurns): void {
   app.get('/query_logs', ROUTES.list, async (request, reply) => {
     const query = request.query as Query;
     const page = await pageQueryLog(deps, actorOf(request), query);

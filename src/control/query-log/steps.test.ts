@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { addRows, REFUSED } from '../../../test/support/control/query-log/log-rows.ts';
+import { makeGate } from '../../../test/support/dns/fakes.ts';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
 import {
   assertFailure,
@@ -207,6 +208,50 @@ apiScenarios('counts of queries', {
       assert.deepEqual([groups.at(-1).key, groups.at(-1).total], [null, 1 + 2]);
       assert.equal(total, (12 * 13) / 2);
     }),
+
+  'reads of counts take turns by person: with very many under way another one comes soon, and who has most gives way':
+    async (store) => {
+      const gate = makeGate();
+      const world = await openWorld(store, {
+        wrap: (shared) => ({
+          ...shared,
+          read: {
+            ...shared.read,
+            async execute<R>(sql: string, values: readonly unknown[]) {
+              if (sql.includes('query_log_splits')) await gate.opened;
+              return shared.read.execute<R>(sql, values);
+            },
+          },
+        }),
+      });
+      const [many, one] = [await world.customer(), await world.customer()];
+      const ended: string[] = [];
+      const ask = async (caller: Caller, name: string): Promise<void> => {
+        const answer = await caller.get('/query_logs/counts');
+        ended.push(`${name} ${answer.status}`);
+        if (answer.status === 429)
+          assertFailure(answer, 429, 'rate_limit_exceeded', 'Too many counts are being read');
+      };
+      const refused = async (times: number): Promise<void> => {
+        while (ended.length < times) await new Promise(setImmediate);
+        assert.deepEqual(
+          ended,
+          Array.from({ length: times }, () => 'many 429'),
+        );
+      };
+      const { countReads, countReadsWaiting } = LIMITS;
+      const all = Array.from({ length: countReads + countReadsWaiting + 3 }, () => ask(many, 'many'));
+      await refused(3);
+      all.push(ask(one, 'one'));
+      await refused(4);
+      gate.open();
+      await Promise.all(all);
+      const place = ended.slice(4).indexOf('one 200');
+      // Not the third: answers of works that ended before hers may be sent after it.
+      assert.ok(place >= 0 && place < countReadsWaiting / 4, `answer ${place}`);
+      assert.equal(ended.filter((text) => text === 'many 200').length, countReads + countReadsWaiting - 1);
+      await world.close();
+    },
 
   'the overview has usage, statuses and resources of one window': (store) =>
     inWorld(store, async (world) => {

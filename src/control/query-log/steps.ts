@@ -1,4 +1,6 @@
 /** How many queries there were, in steps of time: `GET /query_logs/counts`. */
+import { AppError } from '../../base/errors.ts';
+import type { Turns } from '../../base/lifecycle/turns.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { formatTime } from '../../base/time.ts';
 import { type Actor, reaches } from '../../http/actor.ts';
@@ -7,12 +9,19 @@ import { arrayOf, COUNT, resourceSchema, TIME } from '../../protocol/input/schem
 import { QUERY_STATUSES, type QueryStatus } from '../../protocol/query/outcome.ts';
 import { listNamespaces, type NamespaceRow } from '../../store/namespaces.ts';
 import { HOUR, MINUTE } from '../../store/query-log/counts.ts';
-import { COUNT_GROUPS, type CountGroup, countSteps, type StepOptions } from '../../store/query-log/hours.ts';
+import {
+  COUNT_GROUPS,
+  type CountGroup,
+  countedNamespaces,
+  countSteps,
+  type StepOptions,
+} from '../../store/query-log/hours.ts';
 import { OTHER_VALUES } from '../../store/query-log/series.ts';
 import type { HasClock, HasStore } from '../deps.ts';
 import { rowFilter, STREAM_PARAMETERS } from './listing-query.ts';
 
 const DAY = 24 * HOUR;
+const RETRY_SECONDS = 5;
 
 /** Milliseconds. */
 const STEPS = { '10m': 10 * MINUTE, '1h': HOUR, '6h': 6 * HOUR, '1d': DAY } as const;
@@ -156,8 +165,26 @@ export function readWindow(text: string | undefined): CountWindow {
   return window;
 }
 
-/** What the credential reaches. */
+/** Reads of counts take tens of milliseconds where there is much to add up: they begin in turns by person. */
+export interface HasCountTurns {
+  readonly countTurns: Turns;
+}
+
+/** What the credential reaches. @throws AppError 429 when too many wait */
 export async function readQueryCounts(
+  deps: HasStore & HasClock & HasCountTurns,
+  actor: Actor,
+  asked: CountsQuery,
+): Promise<QueryCounts> {
+  const counts = await deps.countTurns.run(actor.personId, () => addUp(deps, actor, asked));
+  if (counts === null)
+    throw new AppError('rate_limit_exceeded', 'Too many counts are being read', {
+      retryAfter: RETRY_SECONDS,
+    });
+  return counts;
+}
+
+async function addUp(
   { store, clock }: HasStore & HasClock,
   actor: Actor,
   asked: CountsQuery,
@@ -168,7 +195,10 @@ export async function readQueryCounts(
   const namespaces = owned.filter(
     ({ name }) => reaches(actor, name) && (namespace === null || name === namespace),
   );
-  const ids = namespaces.map(({ id }) => id);
+  const ids = await countedNamespaces(
+    store.read,
+    namespaces.map(({ id }) => id),
+  );
   const { ms, hasBefore } = COUNT_WINDOWS[window];
   const stepMs = STEPS[step];
   const until = (Math.floor(now / stepMs) + 1) * stepMs;

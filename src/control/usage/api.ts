@@ -5,6 +5,7 @@ import { describeRoutes } from '../../http/openapi/operation.ts';
 import type { QueryParameters } from '../../protocol/input/query-parameters.ts';
 import type { ApiDeps } from '../api-deps.ts';
 import type { HasWaits } from '../live/waits.ts';
+import type { HasCountTurns } from '../query-log/steps.ts';
 import { OVERVIEW_PARAMETERS, OVERVIEW_SCHEMA, readOverview } from './overview.ts';
 import {
   openPropagation,
@@ -41,7 +42,7 @@ const ROUTES = describeRoutes('Usage', 'credential', {
   },
 });
 
-export function usageRoutes(app: FastifyInstance, deps: ApiDeps & HasWaits): void {
+export function usageRoutes(app: FastifyInstance, deps: ApiDeps & HasWaits & HasCountTurns): void {
   const propagation = openPropagation(deps);
   app.get('/usage', ROUTES.get, async (request) => {
     const actor = actorOf(request);

@@ -5,6 +5,7 @@ import { resourceSchema } from '../../protocol/input/schema.ts';
 import type { HasClock, HasStore } from '../deps.ts';
 import {
   COUNTS_SCHEMA,
+  type HasCountTurns,
   parseCounts,
   type QueryCounts,
   readQueryCounts,
@@ -36,7 +37,7 @@ export const OVERVIEW_SCHEMA = resourceSchema<OverviewResource>('Overview', {
 
 /** @throws AppError 400 for the parameters */
 export async function readOverview(
-  deps: HasStore & HasClock & HasBilling,
+  deps: HasStore & HasClock & HasBilling & HasCountTurns,
   actor: Actor,
   query: QueryParameters,
   writes: WritesResource | null,

@@ -81,6 +81,17 @@ const STATEMENTS: Readonly<Record<StepOptions['group'], StepStatements>> = {
 /** Namespaces of one statement. SQLite reads 30 days of five in a few milliseconds, and gives way to other work after them. */
 const CHUNKS = { sqlite: 5, postgres: 50 } as const;
 
+const WITH_SERIES = listStatement<{ readonly ids: readonly string[] }, { readonly id: string }>(
+  `select distinct namespace_id as id from query_log_series where namespace_id in (:ids)
+  union select namespace_id from query_log_splits where namespace_id in (:ids)`,
+  'text',
+);
+
+/** Those of the namespaces for which queries were counted: of many that nobody asks for, each statement of counts would look for all. */
+export async function countedNamespaces(db: Db, namespaceIds: readonly string[]): Promise<string[]> {
+  return (await WITH_SERIES.all(db, { ids: namespaceIds })).map(({ id }) => id);
+}
+
 /** The counts of namespaces by step. A key that is in several namespaces comes several times. */
 export async function countSteps(
   db: Db,
