@@ -22,7 +22,7 @@ function openWorks(atOnce: number, waiting: number) {
         },
         about,
       ),
-    async end(name: string, fail?: boolean): Promise<void> {
+    end: async (name: string, fail?: boolean): Promise<void> => {
       ends.get(name)!(fail);
       await nextTurn();
     },

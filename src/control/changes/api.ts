@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { createTurns } from '../../base/lifecycle/turns.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { actorOf } from '../../http/guard.ts';
 import { describeRoutes } from '../../http/openapi/operation.ts';
@@ -24,7 +25,7 @@ import {
   readStreamQuery,
   rowOfOwn,
 } from './rows.ts';
-import { changeSender, createTurns } from './sender.ts';
+import { changeSender } from './sender.ts';
 
 const PAGE_SCHEMA = resourceSchema<ChangesPage>('ChangesPage', {
   changes: arrayOf(CHANGE_SCHEMA),
@@ -121,7 +122,8 @@ const ROUTES = describeRoutes('Changes', 'credential', {
 export function changeRoutes(app: FastifyInstance, deps: ApiDeps & HasWaits & HasChangeReader): void {
   const { positions, changeReader: reader } = deps;
   const onError = deps.onError ?? ((): void => {});
-  const turns = createTurns(LIMITS.changePagesAtOnce);
+  const { changePagesAtOnce: atOnce, changeStreams: waiting } = LIMITS;
+  const turns = createTurns({ atOnce, waiting, random: deps.random });
 
   app.get('/changes', ROUTES.list, async (request, reply) => {
     const actor = actorOf(request);

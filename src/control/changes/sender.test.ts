@@ -3,6 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
 import { openWorld } from '../../../test/support/http/world.ts';
+import { createTurns } from '../../base/lifecycle/turns.ts';
 import { aesGcmEncryption } from '../../base/seal.ts';
 import type { Actor } from '../../http/actor.ts';
 import type { Store } from '../../store/store.ts';
@@ -10,7 +11,7 @@ import type { LiveFollower } from '../live/reader.ts';
 import { epochTag, openPositions } from '../unit.ts';
 import { readChanges } from './pages.ts';
 import type { FeedRow } from './rows.ts';
-import { changeSender, createTurns } from './sender.ts';
+import { changeSender } from './sender.ts';
 
 const QUERY = { since: null, namespace: null, cascade: false } as const;
 
@@ -19,13 +20,13 @@ async function openSender(store: Store, onPage: () => Promise<void> = async () =
   const world = await openWorld(store);
   const owner = await world.customer();
   const { name } = await owner.namespace();
-  const actor = { customerId: owner.id, namespaces: null } as Actor;
+  const actor = { customerId: owner.id, personId: owner.id, namespaces: null } as Actor;
   const digest = createHash('sha256').update('positions').digest();
   const positions = openPositions(aesGcmEncryption(digest, (bytes) => randomBytes(bytes), 0));
   const deps = { store, clock: world.now, positions };
   const { epoch, head } = await store.changes.bounds();
   const written: string[] = [];
-  const turns = createTurns(1);
+  const turns = createTurns({ atOnce: 1, waiting: 1, random: randomBytes });
   let follower: LiveFollower<FeedRow> | null = null;
   const client = { isReady: true, place: head };
   const sender = changeSender(
@@ -41,10 +42,12 @@ async function openSender(store: Store, onPage: () => Promise<void> = async () =
         reached: async () => true,
         async close() {},
       },
-      turns: async (work) => {
-        const page = await turns(work);
-        await onPage();
-        return page;
+      turns: {
+        async run(asker, work) {
+          const page = await turns.run(asker, work);
+          await onPage();
+          return page;
+        },
       },
       onError: (error) => assert.fail(String(error)),
     },

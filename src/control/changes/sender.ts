@@ -1,30 +1,12 @@
+import type { Turns } from '../../base/lifecycle/turns.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Actor } from '../../http/actor.ts';
 import type { EventOutput } from '../../http/streams.ts';
 import type { LiveReader } from '../live/reader.ts';
 import type { Sender } from '../live/streams.ts';
-import { epochTag } from '../unit.ts';
+import { epochTag, type Position } from '../unit.ts';
 import { type ChangesDeps, readChanges } from './pages.ts';
 import { type ChangeQuery, changeResource, type FeedRow, isToldTo, type Lost } from './rows.ts';
-
-/** Gives each caller one of few places, in call order. */
-export type Turns = <T>(work: () => Promise<T>) => Promise<T>;
-
-export function createTurns(places: number): Turns {
-  const waiting: (() => void)[] = [];
-  let free = places;
-  return async (work) => {
-    if (free > 0) free--;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) free++;
-      else next();
-    }
-  };
-}
 
 interface SenderOptions extends ChangesDeps {
   readonly reader: LiveReader<FeedRow> & { epoch(): string | null };
@@ -79,10 +61,13 @@ export function changeSender(
     output.write(`event: checkpoint\nid: ${positions.text(customerId, place)}\ndata: {}\n\n`);
   }
 
+  const read = (since: Position | null, limit: number) =>
+    turns.run(actor.personId, () => readChanges(options, actor, query, { since, limit }));
+
   /** Tells that changes are missing, and goes on from the present end. */
   async function reset(reason: Lost): Promise<void> {
-    const page = await turns(() => readChanges(options, actor, query, { since: null, limit: 1 }));
-    if (typeof page === 'string') return;
+    const page = await read(null, 1);
+    if (page === null || typeof page === 'string') return;
     place = page.place;
     isTold = true;
     const cursor = positions.text(customerId, place);
@@ -93,8 +78,9 @@ export function changeSender(
   async function catchUp(): Promise<void> {
     while (!hasEnded && !isLive && hasRoom()) {
       const limit = Math.min(LIMITS.changeStreamPage, LIMITS.changeStreamRows - sent);
-      const page = await turns(() => readChanges(options, actor, query, { since: place, limit }));
-      if (hasEnded) return;
+      const page = await read(place, limit);
+      // Without a turn it reads at the next tick.
+      if (hasEnded || page === null) return;
       if (typeof page === 'string') {
         await reset(page);
         continue;
