@@ -5,15 +5,15 @@
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { ENVIRONMENT } from '../../src/ops/config/env.ts';
-import { only, parseDockerfile } from '../support/deploy/dockerfile.ts';
-import { deployText } from '../support/deploy/unit-file.ts';
+import { dockerIgnores, only, parseDockerfile } from '../support/deploy/dockerfile.ts';
+import { deployPath, deployText } from '../support/deploy/unit-file.ts';
 import { type NatsServer, natsMissing, runNats } from '../support/feed/bus/nats-server.ts';
 import { freePort } from '../support/free-port.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
@@ -63,6 +63,46 @@ describe('compose files', () => {
       }
     });
   }
+});
+
+describe('the image that compose.nodes.yaml builds', () => {
+  const secrets = [
+    '.env',
+    'deploy/.env',
+    'deploy/.env.local',
+    'deploy/edge1.creds',
+    'docs/server.key',
+    'deploy/tls/a.pem',
+  ];
+
+  it('has no password, secret or credentials that were written into the checkout', (t) => {
+    const root = mkdtempSync(join(tmpdir(), 'uqrp-context-'));
+    t.after(() => rmSync(root, { recursive: true }));
+    cpSync(fileURLToPath(new URL('../../package.json', import.meta.url)), join(root, 'package.json'));
+    cpSync(deployPath('.'), join(root, 'deploy'), { recursive: true });
+    for (const path of secrets) {
+      mkdirSync(dirname(join(root, path)), { recursive: true });
+      writeFileSync(join(root, path), 'UQRP_SECRET=x');
+    }
+    const out = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+      cwd: root,
+      encoding: 'utf8',
+    });
+    const [{ files }] = JSON.parse(out) as [{ files: readonly { path: string }[] }];
+    const packed = files.map(({ path }) => path);
+    assert.deepEqual(
+      packed.filter((path) => secrets.includes(path)),
+      [],
+    );
+    assert.ok(packed.includes('deploy/systemd/uqrp.env'));
+
+    const isIgnored = dockerIgnores(deployText('Dockerfile.dockerignore'));
+    assert.deepEqual(
+      secrets.filter((path) => !isIgnored(path)),
+      [],
+    );
+    assert.deepEqual(['deploy/systemd/uqrp.env', 'src/cli.ts', 'package.json'].filter(isIgnored), []);
+  });
 });
 
 const missing = natsMissing() ?? postgresMissing() ?? false;

@@ -64,3 +64,21 @@ export function environmentOf(stage: Stage): Readonly<Record<string, string>> {
     .flatMap(({ rest }) => rest.split(' '));
   return Object.fromEntries(pairs.map((pair) => pair.split(/=(.*)/s, 2) as [string, string]));
 }
+
+/**
+ * Which files Docker leaves out of the context: a path, or a name in any folder (`**` and then a name, in which `*` stands for letters of it).
+ * @param text of a .dockerignore
+ * @throws Error on another pattern
+ */
+export function dockerIgnores(text: string): (path: string) => boolean {
+  const patterns = text
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => {
+      const [, anywhere = '', name = ''] = /^(\*\*\/(?=[^/]+$))?([\w./*-]+)$/.exec(line) ?? [];
+      if (name === '' || (anywhere === '' && name.includes('*'))) throw new Error(`not understood: ${line}`);
+      const expression = name.replaceAll('.', '\\.').replaceAll('*', '[^/]*');
+      return new RegExp(`^${anywhere === '' ? '' : '(?:.*/)?'}${expression}(?:/|$)`);
+    });
+  return (path) => patterns.some((pattern) => pattern.test(path));
+}
