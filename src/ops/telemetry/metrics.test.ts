@@ -184,6 +184,15 @@ describe('createMetrics', () => {
     assert.equal(text.includes(token), false);
   });
 
+  it('has a count of requests that failed before the first one fails, so that rate() sees it', async () => {
+    const metrics = quiet();
+    const failed = async () => value(await metrics.text(), 'uqrp_http_server_errors_total');
+    assert.equal(await failed(), 0);
+    for (const status of [200, 404, 500, 503])
+      metrics.http({ route: '/api/v1/records', method: 'POST', status, seconds: 0 });
+    assert.equal(await failed(), 1);
+  });
+
   it('bounds the number of routes', async () => {
     const metrics = quiet();
     const name = (at: number): string => `/${'abcdefghi'[at >> 4]}${'abcdefghijklmnop'[at & 15]}`;

@@ -247,6 +247,12 @@ export function createMetrics(sources: MetricSources): Metrics {
     labelNames: ['route', 'method'],
     buckets: HTTP_BOUNDS,
   });
+  // A series with status 500 begins at its first count, and rate() sees no increase there: this one begins at 0.
+  const serverErrors = counter(
+    registry,
+    'uqrp_http_server_errors_total',
+    'REST requests that were answered with status 500',
+  );
   // To find a series by its labels takes the registry longer than to count. As many as the registry has.
   const httpSeries = new Map<string, HttpSeries>();
   const swept = counter(registry, 'uqrp_records_expired_total', 'Expired records that the sweeper deleted');
@@ -300,6 +306,7 @@ export function createMetrics(sources: MetricSources): Metrics {
         httpSeries.set(name, series);
       }
       series.requests.inc();
+      if (status === 500) serverErrors.inc();
       series.seconds.observe(seconds);
     },
     feed,
