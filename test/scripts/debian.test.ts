@@ -72,8 +72,6 @@ describe('uqrp-admin', () => {
       'UQRP_NS="ns1=192.0.2.10, \\"two\\""',
       'UQRP_SECRET=\'a\\b "c"\'',
       'UQRP_ZONES=a\\ b',
-      'not a setting',
-      'BAD NAME=1',
       'UQRP_DNS_PORT=53',
     ].join('\n');
     const { status, set, words } = variables(t, settings, 'put', 'a b', '');
@@ -86,6 +84,51 @@ describe('uqrp-admin', () => {
     assert.equal(set.UQRP_DATA_DIR, '/var/lib/uqrp');
     assert.equal('UQRP_HOST' in set, false);
     assert.equal(words, 'put,a b,,');
+  });
+
+  it('reads spaces around =, continued lines and quotes as systemd does, so that no command makes a store of its own', (t) => {
+    const settings = [
+      '; UQRP_HOST=comment',
+      'UQRP_ZONES = dns.real.test \t',
+      'UQRP_DATABASE_URL= postgres://db/uqrp',
+      '  UQRP_NS=ns1=192.0.2.10, \\',
+      '  ns2=198.51.100.10',
+      "UQRP_SECRET=\"a\\d \\$x\"'it''s'",
+      'UQRP_SMTP_URL="two',
+      'lines"',
+      "UQRP_MAIL_FROM=it's",
+      'UQRP_METRICS=127.0.0.1:9153\r',
+      'UQRP_HOST=',
+      'UQRP_TLDS=a b\\ ',
+    ].join('\n');
+    const { status, set } = variables(t, settings, 'doctor');
+    assert.equal(status, 0);
+    assert.equal(set.UQRP_ZONES, 'dns.real.test');
+    assert.equal(set.UQRP_DATABASE_URL, 'postgres://db/uqrp');
+    assert.equal(set.UQRP_NS, 'ns1=192.0.2.10,   ns2=198.51.100.10');
+    assert.equal(set.UQRP_SECRET, 'a\\d $xits');
+    assert.equal(set.UQRP_SMTP_URL, 'two\nlines');
+    assert.equal(set.UQRP_MAIL_FROM, "it's");
+    assert.equal(set.UQRP_METRICS, '127.0.0.1:9153');
+    assert.equal(set.UQRP_HOST, '');
+    assert.equal(set.UQRP_TLDS, 'a b ');
+  });
+
+  it('refuses settings that systemd would drop, with their line and without their value', (t) => {
+    const lines = [
+      'not a setting',
+      'BAD NAME=1',
+      'export UQRP_SECRET=hidden',
+      '=1',
+      '# a \\',
+      'UQRP_SECRET="hidden',
+    ];
+    for (const line of lines) {
+      const { status, said, words } = variables(t, `UQRP_DNS_PORT=53\n${line}\nUQRP_HOST=::1\n`, 'doctor');
+      assert.deepEqual([status, words], [2, ''], line);
+      assert.match(said, /^uqrp-admin: \/\S+\/uqrp\.env: line [24]: [^\n]+\n$/, line);
+      assert.doesNotMatch(said, /hidden/);
+    }
   });
 
   it('takes the settings of a node after @, and refuses a path', (t) => {
