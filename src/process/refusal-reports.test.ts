@@ -31,8 +31,26 @@ describe('messages of the feed that are refused', () => {
     assert.match(mends.get('clock')!, /clocks/);
     assert.match(mends.get('replayed')!, /no two machines use one credentials file/);
     const text = await metrics.text();
+    assert.match(mends.get('signature')!, /forged/);
     for (const reason of FEED_REFUSALS) {
       assert.ok(text.includes(`uqrp_feed_refused_total{reason="${reason}"} 3`), reason);
+    }
+  });
+
+  it('are no attack when an upgrade, a restore or a broker that lost parts explains them', () => {
+    const mends: string[] = [];
+    const metrics = createMetrics({ edgeStats: null, feedLag: () => null, process: false });
+    const log: Log = {
+      event: (_, fields) => {
+        mends.push((fields as unknown as { mend: string }).mend);
+      },
+    };
+    const refused = reportRefusals(log, metrics.feed, () => 0);
+    for (const reason of ['unfit', 'position', 'missing', 'content'] as const) refused(reason);
+    assert.equal(mends.length, 4);
+    for (const mend of mends) {
+      assert.match(mend, /this node reads pages from control/);
+      assert.doesNotMatch(mend, /forged|who can write/);
     }
   });
 

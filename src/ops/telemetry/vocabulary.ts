@@ -20,11 +20,14 @@ export const PUBLISHER_FAULTS = ['conflict', 'stream_failed', 'rewound', 'behind
 export const FEED_MENDS = [
   'upgrade this node to the release of control',
   'make new credentials for this node, they lack a key that signs the feed',
-  'the database of control was exchanged, put the right one back or start this node with --accept-new-store',
+  'expected for a minute after uqrp feed epoch new, else the database of control was exchanged, put the right one back or start this node with --accept-new-store',
   'compare the clocks of this machine and of control',
   'this node lacks the keys of the hour, see that it was not removed and control runs',
   'see who can write to the broker, a message was damaged, repeated or forged',
   'see that no two machines use one credentials file, and who can write to the broker, a message came a second time',
+  'nothing to do, this node reads pages from control, the snapshot is of another release or machine',
+  'nothing to do, this node reads pages from control, the snapshot does not fit the log, as after a restore',
+  'this node reads pages from control, when it happens often see that the broker keeps its stream of snapshots whole',
 ] as const;
 export type FeedMend = (typeof FEED_MENDS)[number];
 
