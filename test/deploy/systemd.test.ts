@@ -73,6 +73,11 @@ describe('deploy/systemd', () => {
     assert.match(run('systemd-analyze', 'verify', '--man=no', broken!).said, /ProtectHouse/);
   });
 
+  it('a reload in the first tenth of a second of a start, which kills it, does not leave the server stopped', () => {
+    for (const name of ['uqrp.service', 'uqrp@.service'])
+      assert.deepEqual(unitValues(deployText(`systemd/${name}`), 'RestartForceExitStatus'), ['SIGHUP'], name);
+  });
+
   it('units never give up: a database or a disk may come back after hours (operator finding 2)', () => {
     for (const name of SERVICES) {
       const text = deployText(`systemd/${name}`);
