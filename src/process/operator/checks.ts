@@ -237,8 +237,16 @@ const WARN_DAYS = 14;
  * @param now milliseconds since the epoch
  */
 export function checkCertificate(pem: string, keyPem: string, now: number): Finding {
-  const certificate = new X509Certificate(pem);
-  if (!certificate.checkPrivateKey(createPrivateKey(keyPem))) {
+  const certificate = orNull(() => new X509Certificate(pem));
+  const key = orNull(() => createPrivateKey(keyPem));
+  if (certificate === null || key === null) {
+    const [what, variable] = certificate === null ? ['certificate', 'CERT'] : ['private key', 'KEY'];
+    return wrong(
+      'certificate',
+      `the file of the ${what} (UQRP_TLS_${variable}) is empty or not PEM. Replace it and send SIGHUP.`,
+    );
+  }
+  if (!certificate.checkPrivateKey(key)) {
     return wrong(
       'certificate',
       'the private key is not the key of the certificate. Replace one of the two files.',
@@ -251,6 +259,14 @@ export function checkCertificate(pem: string, keyPem: string, now: number): Find
   }
   if (days < 0) return wrong('certificate', `ended ${-days} days ago. Replace it and send SIGHUP. ${names}`);
   return (days < WARN_DAYS ? note : ok)('certificate', `valid for ${days} days, ${names}`);
+}
+
+function orNull<T>(parse: () => T): T | null {
+  try {
+    return parse();
+  } catch {
+    return null;
+  }
 }
 
 /** @param rcode with which a resolver answered a question for the root, which always exists */

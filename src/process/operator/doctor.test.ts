@@ -133,6 +133,14 @@ describe('the checks of doctor', () => {
     assert.equal(checkCertificate(cert, key, end + 2 * day).state, 'wrong');
   });
 
+  it('say what to do with a certificate or key that is empty, and not what OpenSSL calls it', () => {
+    const { cert, key } = makeSelfSigned({ hosts: ['localhost'], now: NOW });
+    const [noCert, noKey] = [checkCertificate('', key, NOW), checkCertificate(cert, 'x', NOW)];
+    assert.deepEqual([noCert.state, noKey.state], ['wrong', 'wrong']);
+    assert.match(noCert.text, /file of the certificate \(UQRP_TLS_CERT\) is empty or not PEM\. Replace it/);
+    assert.match(noKey.text, /file of the private key \(UQRP_TLS_KEY\) is empty or not PEM\. Replace it/);
+  });
+
   it('find a private key of another certificate', () => {
     const [one, other] = [1, 2].map(() => makeSelfSigned({ hosts: ['localhost'], now: NOW }));
     assert.equal(checkCertificate(one!.cert, one!.key, NOW + 1000).state, 'ok');

@@ -118,6 +118,16 @@ describe('the lock of a data directory', () => {
     assert.match('fault' in gone ? gone.fault : '', /cannot be opened/);
   });
 
+  it('says what to do on a disk that was mounted read-only after a fault', ({ mock }) => {
+    mock.method(DatabaseSync.prototype, 'exec', () => {
+      throw Object.assign(new Error('open'), { code: 'EROFS' });
+    });
+    assert.match(
+      faultOf(),
+      /serve\.lock cannot be written: the file system is read-only\. .*Mount it for writing/,
+    );
+  });
+
   for (const [errcode, said] of [
     [8, /cannot be opened/],
     [8 | (4 << 8), /cannot be opened/],

@@ -89,6 +89,8 @@ function faultText(error: unknown, lockFile: string): string | null {
     case 13: // SQLITE_FULL
     case 'ENOSPC':
       return `${lockFile} cannot be written: the disk is full. Make room.`;
+    case 'EROFS':
+      return `${lockFile} cannot be written: the file system is read-only. The log of the kernel says why (dmesg). Mount it for writing.`;
     default:
       return null;
   }
