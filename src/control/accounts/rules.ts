@@ -284,10 +284,10 @@ export async function deleteOwnAccount(
   body: JsonObject,
 ): Promise<void> {
   const { userId } = actor;
-  const { email } = ACCOUNT_DELETION.parse(body, undefined);
+  const email = normalizeEmail(ACCOUNT_DELETION.parse(body, undefined).email);
   const others = await organizationsOf(deps.store.read, userId);
   const close = async (tx: Tx): Promise<void> => {
-    const user = await findUserByEmail(tx, foldCase(email.trim()));
+    const user = email === null ? null : await findUserByEmail(tx, email);
     if (user?.id !== userId) throw invalid(OTHER_ADDRESS);
     // Its name would be free again: the suspension could be ended so.
     if (await hasSuspendedNamespace(tx, userId)) throw namespaceSuspended();

@@ -12,6 +12,7 @@ import {
   type AuditObjectKind,
   type AuditOutcome,
 } from '../../protocol/audit.ts';
+import { isOneLine } from '../../protocol/input/fields.ts';
 import {
   badParameter,
   CURSOR_SCHEMA,
@@ -212,7 +213,7 @@ function actorFilter(
 ): Pick<AuditFilter, 'actorKind' | 'actorId' | 'actorName' | 'actorEmail'> {
   const none = { actorKind: null, actorId: null, actorName: null, actorEmail: null };
   if (text === undefined) return none;
-  if (text === '' || text.length > ACTOR_MAX) throw badParameter('actor', 'is not an actor');
+  if (!isOneLine(text) || text.length > ACTOR_MAX) throw badParameter('actor', 'is not an actor');
   const kind = AUDIT_ACTORS.find((one) => one === text);
   if (kind !== undefined) return { ...none, actorKind: kind };
   if (UUID_FORM.test(text)) return { ...none, actorId: text.toLowerCase() };

@@ -6,6 +6,7 @@ import { LIMITS } from '../../base/limits.ts';
 import { formatTime } from '../../base/time.ts';
 import { documentOf, linkNext, sendDocument } from '../../http/answers.ts';
 import { describeRoutes } from '../../http/openapi/operation.ts';
+import { isSlug } from '../../protocol/datasets/query.ts';
 import {
   badParameter,
   CURSOR_SCHEMA,
@@ -100,7 +101,8 @@ async function pageDatasets(deps: HasStore, query: QueryParameters) {
 
 /** @throws AppError 404 when no version of it is served */
 async function readDataset(deps: HasStore, slug: string) {
-  const versions = await servedVersions(deps, slug);
+  // PostgreSQL refuses a statement with U+0000.
+  const versions = isSlug(slug) ? await servedVersions(deps, slug) : [];
   if (versions.length === 0) throw notFound('Dataset');
   return { ...datasetResource(versions), versions: versions.map(versionResource) };
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type AppError, malformed } from '../../base/errors.ts';
-import { isJsonObject, shownName } from './fields.ts';
+import { isJsonObject, isOneLine, shownName } from './fields.ts';
 
 /** As the HTTP server parsed them: a repeated parameter is an array. */
 export type QueryParameters = Readonly<Record<string, unknown>>;
@@ -57,7 +57,10 @@ export function encodeListingCursor(
   return Buffer.from(JSON.stringify(fields)).toString('base64url');
 }
 
-/** Returns null for no cursor, or one of another listing. The caller checks the types: a client can forge fields. */
+/**
+ * Returns null for no cursor, or one of another listing. The caller checks the types: a client can forge fields. Each text is one line:
+ * PostgreSQL refuses a statement with U+0000.
+ */
 export function decodeListingCursor(
   text: string,
   listing: unknown,
@@ -69,7 +72,10 @@ export function decodeListingCursor(
   } catch {
     return null;
   }
-  return isJsonObject(fields) && fields.f === fingerprint(listing) ? fields : null;
+  if (!isJsonObject(fields) || fields.f !== fingerprint(listing)) return null;
+  return Object.values(fields).every((field) => typeof field !== 'string' || isOneLine(field))
+    ? fields
+    : null;
 }
 
 function fingerprint(listing: unknown): string {
