@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type AddressInfo, connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { codeFor, newEmail, verify } from '../../test/support/control/accounts/sign-in-rig.ts';
-import { openWorld, PUBLIC_URL, type World } from '../../test/support/http/world.ts';
+import { type Customer, openWorld, PUBLIC_URL, type World } from '../../test/support/http/world.ts';
 import { sqliteDatabase } from '../../test/support/store/sqlite.ts';
 import type { Store } from '../store/store.ts';
 
@@ -22,14 +22,20 @@ describe('headers as they are on the wire', () => {
   let store: Store;
   let database: Awaited<ReturnType<typeof sqliteDatabase>>;
   let port: number;
-  let ann: { readonly email: string; readonly token: string };
-  let ben: { readonly email: string; readonly token: string };
+  let ann: Customer;
+  let ben: Customer;
   let cookie: string;
 
   before(async () => {
     database = await sqliteDatabase();
     store = await database.open();
-    world = await openWorld(store);
+    world = await openWorld(store, {
+      serveOther: async ({ url }, reply) => {
+        if (!/^\/(?:\?|$)/.test(url)) return null;
+        await reply.send(url);
+        return '/';
+      },
+    });
     await world.app.listen({ host: '127.0.0.1', port: 0 });
     port = (world.app.server.address() as AddressInfo).port;
     [ann, ben] = [await world.customer(), await world.customer()];
@@ -43,20 +49,32 @@ describe('headers as they are on the wire', () => {
     await database.drop();
   });
 
-  /** Sends a request line and header lines as they are. @returns status and body */
-  async function answerTo(
+  /** Sends a request line, header lines and a body as they are. */
+  async function exchange(
     lines: readonly string[],
-    line = 'GET /api/v1/me HTTP/1.1',
-  ): Promise<[number, string]> {
+    line: string,
+    sent = '',
+  ): Promise<{ status: number; head: string; body: string }> {
     const socket = connect(port, '127.0.0.1');
     socket.on('error', () => {});
     const chunks: Buffer[] = [];
     socket.on('data', (chunk: Buffer) => chunks.push(chunk));
     const closed = new Promise((resolve) => socket.once('close', resolve));
-    socket.write(Buffer.from(`${[line, ...lines, 'Connection: close'].join('\r\n')}\r\n\r\n`, 'latin1'));
+    socket.write(
+      Buffer.from(`${[line, ...lines, 'Connection: close'].join('\r\n')}\r\n\r\n${sent}`, 'latin1'),
+    );
     await closed;
     const [head = '', body = ''] = Buffer.concat(chunks).toString('latin1').split('\r\n\r\n');
-    return [Number(/^HTTP\/1\.1 (\d{3}) /.exec(head)?.[1]), body];
+    return { status: Number(/^HTTP\/1\.1 (\d{3}) /.exec(head)?.[1]), head, body };
+  }
+
+  /** Sends a request line and header lines as they are. @returns status and body */
+  async function answerTo(
+    lines: readonly string[],
+    line = 'GET /api/v1/me HTTP/1.1',
+  ): Promise<[number, string]> {
+    const { status, body } = await exchange(lines, line);
+    return [status, body];
   }
 
   async function assertAnswer(
@@ -160,5 +178,41 @@ describe('headers as they are on the wire', () => {
     await assertAnswer([bearer(ann)], NO_HOST);
     await assertAnswer([HOST, 'Host: y', bearer(ann)], TWO_HOSTS);
     await assertAnswer([HOST, 'host: x', bearer(ann)], TWO_HOSTS);
+  });
+
+  test('a target with scheme and host is the same request as without them (RFC 9112 §3.2.2)', async () => {
+    const record = JSON.stringify({ record: { key: `a.i.${(await ann.namespace()).name}.v1`, data: '' } });
+    const json = [HOST, bearer(ann), 'Content-Type: application/json', `Content-Length: ${record.length}`];
+    const headerOf = (head: string, name: string): string | undefined =>
+      new RegExp(`^${name}: (.*)\r?$`, 'im').exec(head)?.[1];
+    const ids: string[] = [];
+    for (const origin of ['http://api.example', '', 'HTTPS://api.example:8443']) {
+      const made = await exchange(
+        [...json, 'Idempotency-Key: absolute'],
+        `POST ${origin}/api/v1/records HTTP/1.1`,
+        record,
+      );
+      assert.equal(made.status, 201, made.body);
+      const { id } = JSON.parse(made.body);
+      ids.push(id);
+      assert.equal(headerOf(made.head, 'location'), `${PUBLIC_URL}/api/v1/records/${id}`);
+    }
+    assert.equal(new Set(ids).size, 1);
+    await ann.record(`b.i.${(await ann.namespace()).name}.v1`);
+    const page = await exchange(
+      [HOST, bearer(ann)],
+      'GET http://api.example/api/v1/records?limit=1 HTTP/1.1',
+    );
+    assert.match(
+      headerOf(page.head, 'link') ?? '',
+      /^<https:\/\/api\.example\.test\/api\/v1\/records\?limit=1&/,
+    );
+    const other = await exchange([HOST, 'Accept: text/html'], 'GET http://api.example HTTP/1.1');
+    assert.deepEqual([other.status, other.body], [200, '/']);
+    const query = await exchange([HOST], 'GET http://api.example?visitor HTTP/1.1');
+    assert.deepEqual([query.status, query.body], [200, '/?visitor']);
+    const wrong = await exchange([HOST, bearer(ann)], 'PUT http://api.example/api/v1/records/bulk HTTP/1.1');
+    assert.equal(wrong.status, 405);
+    assert.equal(headerOf(wrong.head, 'allow'), 'POST');
   });
 });

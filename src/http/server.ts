@@ -236,8 +236,8 @@ function shadowedBy(
   const { url, routeOptions } = request;
   if (routeOptions.url?.includes(':') !== true) return null;
   const path = pathOf(url);
-  // Only the router knows what an encoded or an absolute one leads to.
-  if (path.startsWith('/') && !path.includes('%') && !exactPaths.has(path)) return null;
+  // Only the router knows what an encoded one leads to.
+  if (!path.includes('%') && !exactPaths.has(path)) return null;
   const exact = matchesOf(app, url).filter(({ isExact }) => isExact);
   return exact.length === 0 ? null : notAllowed(exact);
 }

@@ -41,6 +41,7 @@ export class HttpWork {
    * A request has begun: its head is complete. It is answered once the system has taken all of the answer before it, so a connection that
    * reads nothing holds one answer, however much it asks for. Requests that change something need that order anyway (RFC 9112 §9.3.2).
    * Node calls for all that one read brought, a thousand, at once: the one above the bound ends the connection.
+   * Its target has the form of an origin server from here on.
    * @param answer begins to answer. It is not called when the connection ends before
    */
   begin(request: IncomingMessage, response: ServerResponse, answer: () => void): void {
@@ -49,6 +50,7 @@ export class HttpWork {
       request.socket.destroy();
       return;
     }
+    request.url = originForm(request.url ?? '');
     this.#open.push({ request, response, answer });
     if (this.#open.length === 1) this.#next();
   }
@@ -78,6 +80,12 @@ export class HttpWork {
     const { request, response } = first;
     return request.complete && !response.writableEnded ? null : this.#finishedAt;
   }
+}
+
+/** A target with scheme and host, which a proxy may send, without them (RFC 9112 §3.2.2): every host of a listener is the same. */
+function originForm(target: string): string {
+  const rest = target.replace(/^https?:\/\/[^/?]+/i, '');
+  return rest === target || rest.startsWith('/') ? rest : `/${rest}`;
 }
 
 interface ConnectionPlaces {

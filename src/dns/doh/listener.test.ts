@@ -38,6 +38,13 @@ describe('both versions of HTTP', () => {
     await finished;
   });
 
+  test('http/1.1: a target with scheme and host is the same request as without them', async () => {
+    const ask = shared.clients['http/1.1'];
+    const { status, body } = await ask({ path: 'https://dns.example/resolve?name=echo' });
+    assert.deepEqual([status, JSON.parse(body.toString())], [200, { Status: 0, label: 'echo' }]);
+    assert.equal((await ask({ path: 'https://dns.example' })).status, 404);
+  });
+
   for (const version of ['h2', 'http/1.1'] as const) {
     test(`${version}: a DNS message by GET and by POST`, async () => {
       for (const label of ['hot', 'echo', 'fail', 'big']) {
