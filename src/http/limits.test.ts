@@ -88,11 +88,13 @@ apiScenarios('limits', {
     await world.close();
   },
 
-  '1,000 requests a minute': async (store) => {
+  '1,000 requests a minute, writes that are refused with 429 among them': async (store) => {
     const world = await openWorld(store, { limiter });
     const customer = await world.customer();
     const read = (): Promise<Answer> => customer.get('/records/x');
-    await times(LIMITS.authenticatedPerMinute, read, 404);
+    await times(LIMITS.writesPerMinute, () => write(customer), 404);
+    await times(40, () => write(customer), 429);
+    await times(LIMITS.authenticatedPerMinute - LIMITS.writesPerMinute - 40, read, 404);
     assertThrottled(await read(), '60');
     world.advance(60_000);
     assert.equal((await read()).status, 404);
