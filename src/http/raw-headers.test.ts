@@ -215,4 +215,13 @@ describe('headers as they are on the wire', () => {
     assert.equal(wrong.status, 405);
     assert.equal(headerOf(wrong.head, 'allow'), 'POST');
   });
+
+  test('an Expect that the server does not know is ignored: the request is answered as without it', async () => {
+    for (const header of ['Expect: x', 'Expect: 200-ok', 'Expect:']) {
+      assert.equal(await emailOf([HOST, bearer(ann), header]), ann.email);
+      await assertAnswer([HOST, header], MISSING);
+    }
+    const { head } = await exchange([HOST, bearer(ann), 'Expect: x'], 'GET /api/v1/me HTTP/1.1');
+    assert.match(head, /^x-request-id: /im);
+  });
 });

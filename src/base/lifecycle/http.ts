@@ -88,6 +88,13 @@ function originForm(target: string): string {
   return rest === target || rest.startsWith('/') ? rest : `/${rest}`;
 }
 
+/** Any `Expect` but `100-continue` is ignored (RFC 9110 §10.1.1). Without this Node sends a bare 417, of which no listener hears. */
+export function ignoreExpectations(server: Server): void {
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    server.emit('request', request, response);
+  });
+}
+
 interface ConnectionPlaces {
   /** Connections at once. Above it the network with the most gives way, or the new one is closed. */
   readonly connections: number;
@@ -125,6 +132,7 @@ export function placeConnections(
       place.leave();
     });
   });
+  ignoreExpectations(server);
   const listeners = server.listeners('request') as RequestListener[];
   server.removeAllListeners('request');
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {

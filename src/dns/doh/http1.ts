@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex, Readable } from 'node:stream';
-import { HttpWork } from '../../base/lifecycle/http.ts';
+import { HttpWork, ignoreExpectations } from '../../base/lifecycle/http.ts';
 import type { Holder } from '../../base/lifecycle/places.ts';
 import { realTimers } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
@@ -43,6 +43,7 @@ export class Http1Server {
     // This timeout also ends a response that the peer does not read.
     this.#server.setTimeout(idleMs);
     const body = { octets: LIMITS.dohBody, ms: requestMs };
+    ignoreExpectations(this.#server);
     this.#server.on('request', (request, response) => {
       const open = this.#open.get(request.socket);
       if (open === undefined) return;

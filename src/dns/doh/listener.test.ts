@@ -45,6 +45,11 @@ describe('both versions of HTTP', () => {
     assert.equal((await ask({ path: 'https://dns.example' })).status, 404);
   });
 
+  test('http/1.1: an Expect that the server does not know is ignored', async () => {
+    const ask = { path: '/resolve?name=echo', headers: { expect: 'x' } };
+    assert.equal((await shared.clients['http/1.1'](ask)).status, 200);
+  });
+
   for (const version of ['h2', 'http/1.1'] as const) {
     test(`${version}: a DNS message by GET and by POST`, async () => {
       for (const label of ['hot', 'echo', 'fail', 'big']) {
