@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Socket } from 'node:net';
+import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { randomUuid, realRandom } from '../base/chance.ts';
 import { AppError, malformed } from '../base/errors.ts';
@@ -44,6 +45,11 @@ export function linkNext(
 /** The request's URL as clients see it, without the query string. */
 function here({ publicUrl }: LinkDeps, request: FastifyRequest): string {
   return publicUrl() + request.url.split('?', 1)[0]!;
+}
+
+/** A HEAD without `Content-Length`, which would have to be that of the GET (RFC 9110 §8.6): its length is not known before it is sent. */
+export function sendHead(reply: FastifyReply): FastifyReply {
+  return reply.send(Readable.from([]));
 }
 
 /** A public answer that caches may keep. */

@@ -69,4 +69,29 @@ apiScenarios('headers', {
     }
     await world.close();
   },
+
+  'HEAD of a stream, an export or a listing has no Content-Length: that of the GET is not known': async (
+    store,
+  ) => {
+    const world = await openWorld(store);
+    const customer = await world.customer();
+    const { id, name } = await customer.namespace();
+    const key = await customer.key();
+    for (const [path, { token }] of [
+      ['/api/v1/changes/stream', customer],
+      ['/api/v1/query_logs/stream', customer],
+      [`/flags/${name}/ofrep/v1/events`, key],
+      [`/api/v1/namespaces/${id}/export`, customer],
+      ['/api/v1/audit/export', customer],
+      ['/api/v1/records', customer],
+    ] as const) {
+      const { status, headers } = await world.inject({
+        method: 'HEAD',
+        url: path,
+        headers: { authorization: `Bearer ${token}` },
+      });
+      assert.deepEqual([status, headers['content-length']], [200, undefined], path);
+    }
+    await world.close();
+  },
 });

@@ -2,13 +2,13 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { createPlaces } from '../../base/lifecycle/places.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Actor } from '../../http/actor.ts';
-import { linkNext } from '../../http/answers.ts';
+import { linkNext, sendHead } from '../../http/answers.ts';
 import { userOf } from '../../http/guard.ts';
 import { describeRoutes } from '../../http/openapi/operation.ts';
 import { jsonLinesStream, LINES_TRAILERS, oneTickEach } from '../../http/streams.ts';
 import type { QueryParameters } from '../../protocol/input/query-parameters.ts';
 import type { ApiDeps } from '../api-deps.ts';
-import { readerIn, sendHead } from '../records/api.ts';
+import { readerIn } from '../records/api.ts';
 import {
   AUDIT_FILTERS,
   AUDIT_PAGE_SCHEMA,

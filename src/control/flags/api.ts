@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
+import { sendHead } from '../../http/answers.ts';
 import { refuseCoding } from '../../http/json-body.ts';
 import type { Budget, Limiter } from '../../http/limiter.ts';
 import { isNotModified } from '../../http/request.ts';
@@ -114,7 +115,7 @@ export function flagRoutes(app: FastifyInstance, deps: FlagRouteDeps): void {
       const access = await authorize(source, credential, pathOf(request));
       // A proxy such as nginx would collect events before it passes them on.
       reply.type('text/event-stream; charset=utf-8').header('x-accel-buffering', 'no');
-      if (request.method === 'HEAD') return reply.send();
+      if (request.method === 'HEAD') return sendHead(reply);
       const { namespace } = access;
       const renew = async (): Promise<boolean> => {
         try {

@@ -6,6 +6,7 @@ import type { Timers } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Clock } from '../../base/time.ts';
 import type { Actor } from '../../http/actor.ts';
+import { sendHead } from '../../http/answers.ts';
 import { actorOf } from '../../http/guard.ts';
 import { type EventOutput, eventStream } from '../../http/streams.ts';
 import type { Store } from '../../store/store.ts';
@@ -211,7 +212,7 @@ export function streamRoute(
     const senderOf = await accept(request, actor);
     // A proxy such as nginx would collect events before it passes them on.
     reply.type('text/event-stream; charset=utf-8').header('x-accel-buffering', 'no');
-    if (request.method === 'HEAD') return reply.send();
+    if (request.method === 'HEAD') return sendHead(reply);
     const openedAt = deps.clock();
     // The client is told nothing: it opens the stream again after the last row that it has.
     const place = places.enter(actor.personId, { since: () => openedAt, giveWay: () => reply.raw.destroy() });

@@ -1,11 +1,10 @@
-import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../base/errors.ts';
 import { createPlaces, type SharedPlaces } from '../../base/lifecycle/places.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { type Clock, TIMESTAMP } from '../../base/time.ts';
 import type { Actor } from '../../http/actor.ts';
-import { created, linkNext } from '../../http/answers.ts';
+import { created, linkNext, sendHead } from '../../http/answers.ts';
 import { actorOf } from '../../http/guard.ts';
 import { DELETED_FROM_DNS, describeRoutes } from '../../http/openapi/operation.ts';
 import { envelope, ifMatch, isNotModified, jsonBody, onlyIfNew, pathId } from '../../http/request.ts';
@@ -260,11 +259,6 @@ export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
       erase: eraseParameter(request),
     });
   });
-}
-
-/** A HEAD without `Content-Length`, which would have to be that of the GET (RFC 9110 §8.6): its length is not known before it is sent. */
-export function sendHead(reply: FastifyReply): FastifyReply {
-  return reply.send(Readable.from([]));
 }
 
 const WITHOUT_PLACE: ListingReader = { taken() {}, waits() {}, leave() {} };
