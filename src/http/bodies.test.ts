@@ -10,6 +10,8 @@ import type { Store } from '../store/store.ts';
 
 const BULK = LIMITS.bulkBody;
 
+const NO_BODY = '{"error":"Body must be a JSON object","code":"validation_error"}';
+
 interface Client {
   readonly socket: Socket;
   /** What the server has sent. */
@@ -103,6 +105,27 @@ describe('bodies over the network', () => {
     await unread.until(/^HTTP\/1\.1 400 .*Body is not valid JSON/s);
     second.socket.write('{}'.padEnd(BULK));
     await second.until(/^HTTP\/1\.1 422 /);
+  });
+
+  test('an empty body is no body, whatever its type is', async () => {
+    const customer = await world.customer();
+    const { id } = await customer.webhook();
+    const send = async (method: string, path: string, type: string, payload?: string) =>
+      customer.send(method, path, payload, { 'content-type': type });
+    const form = 'application/x-www-form-urlencoded';
+    const tested = await send('POST', `/webhooks/${id}/test`, form, '');
+    assert.equal(tested.status, 200, tested.text);
+    assert.equal((await send('POST', `/webhooks/${id}/test`, form, 'a')).status, 415);
+    assert.equal((await send('POST', '/namespaces', form, '')).text, NO_BODY);
+    assert.equal((await send('DELETE', `/webhooks/${id}`, 'text/plain')).status, 204);
+    const chunked = await fetch(`http://127.0.0.1:${port}/api/v1/namespaces`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${customer.token}`, 'content-type': 'text/plain' },
+      body: new Blob(['{}']).stream(),
+      duplex: 'half',
+    });
+    assert.equal(chunked.status, 415);
+    await chunked.text();
   });
 
   test('who waits for a 100 that does not come gets the refusal, and the connection ends', async () => {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { errorCodes, type FastifyInstance, type FastifyRequest } from 'fastify';
 import { type AppError, invalid, malformed } from '../base/errors.ts';
 import { nextTurn, type Timers } from '../base/lifecycle/timers.ts';
 import { LIMITS } from '../base/limits.ts';
@@ -41,6 +41,11 @@ export function refuseCoding(request: FastifyRequest): void {
 export function announcedLength({ headers }: FastifyRequest): number | null {
   const { 'content-length': length } = headers;
   return length === undefined ? null : Number(length);
+}
+
+/** Whether no body comes. `curl -d ''` names the type of a form for it. */
+function isEmpty({ headers }: FastifyRequest): boolean {
+  return headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
 }
 
 /** The largest body of the route. Fastify makes the object for each look: look once. */
@@ -91,6 +96,9 @@ export function readJsonBodies(
     } finally {
       free(octets);
     }
+  });
+  app.addContentTypeParser('*', async (request: FastifyRequest) => {
+    if (!isEmpty(request)) throw new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE();
   });
   const watch = watchDiscarded(budget, timers);
   app.addHook('onResponse', (request, _reply, done) => {
