@@ -12,7 +12,7 @@ interface LinkDeps {
   readonly publicUrl: () => string;
 }
 
-/** Sends 201 and the URL of the new resource, where GET of it answers: the collection's URL and the id. */
+/** Sends 201 and the URL of the new resource: the collection's URL and the id. A secret has no GET there, but DELETE. */
 export function created(
   deps: LinkDeps,
   request: FastifyRequest,

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { softwareAuthenticator } from '../../test/support/control/passkeys/authenticator.ts';
+import { register } from '../../test/support/control/passkeys/rig.ts';
 import { apiScenarios } from '../../test/support/http/engines.ts';
-import { newName, openWorld, PUBLIC_URL, WEBHOOK } from '../../test/support/http/world.ts';
+import { type Answer, newName, openWorld, PUBLIC_URL, WEBHOOK } from '../../test/support/http/world.ts';
 
 apiScenarios('headers', {
   'every answer has the headers of a private API, and none of a rate limit': async (store) => {
@@ -42,30 +44,30 @@ apiScenarios('headers', {
     await world.close();
   },
 
-  'finding L2 of the audit: a 201 has the location of what was created, where it can be read there': async (
+  'a 201 has the location of what was created, where DELETE of it answers (finding L2 of the audit)': async (
     store,
   ) => {
     const world = await openWorld(store);
     const customer = await world.customer();
-    const namespace = { name: newName() };
-    const answer = await customer.post('/namespaces', { namespace });
-    const { id } = answer.json;
-    const base = `${PUBLIC_URL}/api/v1`;
-    assert.equal(answer.headers.location, `${base}/namespaces/${id}`);
+    const { id, name } = await customer.namespace();
+    const organization = (await customer.post('/organizations', { organization: { name: 'x' } })).json;
+    const made: Answer[] = [await register(customer, softwareAuthenticator(PUBLIC_URL))];
     for (const [path, body] of [
-      ['/records', { record: { key: `r.${namespace.name}.v1`, data: '' } }],
+      ['/records', { record: { key: `r.${name}.v1`, data: '' } }],
       ['/api_keys', { api_key: { name: 'x' } }],
       [`/namespaces/${id}/query_tokens`, { name: 'x' }],
       ['/webhooks', { webhook: WEBHOOK }],
+      ['/namespaces', { namespace: { name: newName() } }],
+      ['/organizations', { organization: { name: 'y' } }],
+      [`/organizations/${organization.id}/invitations`, { invitation: { email: 'guest@example.com' } }],
     ] as const) {
-      const { status, headers, json } = await customer.post(path, body);
-      const url = `${base}${path}/${json.id}`;
-      const { status: found } = await customer.get(`${path}/${json.id}`);
-      assert.deepEqual(
-        [status, headers.location],
-        [201, found === 200 ? url : undefined],
-        `${path} ${found}`,
-      );
+      made.push(await customer.post(path, body));
+    }
+    for (const { status, headers, json } of made) {
+      const location = String(headers.location);
+      assert.equal(status, 201, location);
+      assert.ok(location.startsWith(`${PUBLIC_URL}/api/v1/`) && location.endsWith(`/${json.id}`), location);
+      assert.equal((await customer.del(location.slice(`${PUBLIC_URL}/api/v1`.length))).status, 204, location);
     }
     await world.close();
   },

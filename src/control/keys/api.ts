@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
+import { created } from '../../http/answers.ts';
 import { userOf } from '../../http/guard.ts';
-import { describeRoutes, madeResponse } from '../../http/openapi/operation.ts';
+import { createdResponse, describeRoutes } from '../../http/openapi/operation.ts';
 import { envelope, pathId } from '../../http/request.ts';
 import { arrayOf } from '../../protocol/input/schema.ts';
 import { enveloped } from '../../protocol/input/shape.ts';
@@ -30,7 +31,7 @@ const ROUTES = describeRoutes('API keys', 'session', {
     description: 'The token is in this answer only.',
     headers: ['Idempotency-Key'],
     request: enveloped('api_key', NEW_API_KEY.schema),
-    responses: madeResponse(CREATED_API_KEY_SCHEMA, 'The API key with its token'),
+    responses: createdResponse(CREATED_API_KEY_SCHEMA, 'The API key with its token'),
   },
   delete: {
     operationId: 'deleteApiKey',
@@ -41,11 +42,12 @@ const ROUTES = describeRoutes('API keys', 'session', {
 
 export function apiKeyRoutes(app: FastifyInstance, deps: ApiDeps): void {
   app.get('/api_keys', ROUTES.list, (request) => listOwnApiKeys(deps, userOf(request)));
-  app.post('/api_keys', ROUTES.create, (request, reply) =>
-    runOnce(deps, request, reply, (unit) =>
+  app.post('/api_keys', ROUTES.create, async (request, reply) => {
+    const key = await runOnce(deps, request, reply, (unit) =>
       createApiKey({ ...deps, unit }, userOf(request), envelope(request, 'api_key')),
-    ),
-  );
+    );
+    return created(deps, request, reply, key);
+  });
   app.delete('/api_keys/:id', ROUTES.delete, (request) =>
     deleteOwnApiKey(deps, userOf(request), pathId(request, 'id', 'API key')),
   );

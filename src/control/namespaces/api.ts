@@ -2,12 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { LIMITS } from '../../base/limits.ts';
 import { created } from '../../http/answers.ts';
 import { actorOf } from '../../http/guard.ts';
-import {
-  createdResponse,
-  DELETED_FROM_DNS,
-  describeRoutes,
-  madeResponse,
-} from '../../http/openapi/operation.ts';
+import { createdResponse, DELETED_FROM_DNS, describeRoutes } from '../../http/openapi/operation.ts';
 import { envelope, jsonBody, pathId } from '../../http/request.ts';
 import type { QueryParameters } from '../../protocol/input/query-parameters.ts';
 import { arrayOf } from '../../protocol/input/schema.ts';
@@ -129,7 +124,7 @@ const QUERY_TOKEN_ROUTES = describeRoutes('Query tokens', 'credential', {
     description: `The plaintext is in this answer only. A member of an organization who is no owner mints for at most ${LIMITS.queryTokenDaysOfMember} days.`,
     headers: ['Idempotency-Key'],
     request: MINT.schema,
-    responses: madeResponse(MINTED_TOKEN_SCHEMA, 'The query token with its plaintext', ['X-Service-Seq']),
+    responses: createdResponse(MINTED_TOKEN_SCHEMA, 'The query token with its plaintext', ['X-Service-Seq']),
   },
   revoke: {
     operationId: 'revokeQueryToken',
@@ -146,11 +141,12 @@ export function queryTokenRoutes(app: FastifyInstance, deps: ApiDeps): void {
   app.get('/namespaces/:id/query_tokens', QUERY_TOKEN_ROUTES.list, (request) =>
     listOwnQueryTokens(deps, actorOf(request), namespaceId(request)),
   );
-  app.post('/namespaces/:id/query_tokens', QUERY_TOKEN_ROUTES.create, (request, reply) =>
-    runOnce(deps, request, reply, (unit) =>
+  app.post('/namespaces/:id/query_tokens', QUERY_TOKEN_ROUTES.create, async (request, reply) => {
+    const token = await runOnce(deps, request, reply, (unit) =>
       mintQueryToken({ ...deps, unit }, actorOf(request), namespaceId(request), jsonBody(request)),
-    ),
-  );
+    );
+    return created(deps, request, reply, token);
+  });
   app.delete('/namespaces/:id/query_tokens/:token_id', QUERY_TOKEN_ROUTES.revoke, async (request, reply) => {
     const tokenId = pathId(request, 'token_id', 'Query token');
     const unit = unitOf(deps, reply);

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { LIMITS } from '../../base/limits.ts';
 import { created } from '../../http/answers.ts';
 import { take, userOf } from '../../http/guard.ts';
-import { createdResponse, DELETED, describeRoutes, madeResponse } from '../../http/openapi/operation.ts';
+import { createdResponse, DELETED, describeRoutes } from '../../http/openapi/operation.ts';
 import { envelope, jsonBody, pathId } from '../../http/request.ts';
 import { arrayOf, type ObjectSchema } from '../../protocol/input/schema.ts';
 import { enveloped } from '../../protocol/input/shape.ts';
@@ -117,7 +117,7 @@ const ROUTES = describeRoutes('Organizations', 'session', {
     description: `For owners. The invitation is valid for ${LIMITS.invitationDays} days, works once, and only for the user with this address. It replaces an earlier one. At most ${LIMITS.invitationsPerHour} an hour.`,
     headers,
     request: enveloped('invitation', NEW_INVITATION.schema),
-    responses: madeResponse(INVITATION_SCHEMA, 'The invitation'),
+    responses: createdResponse(INVITATION_SCHEMA, 'The invitation'),
   },
   listInvitations: {
     operationId: 'listInvitations',
@@ -183,13 +183,14 @@ function memberRoutes(app: FastifyInstance, deps: ApiDeps): void {
 }
 
 function invitationRoutes(app: FastifyInstance, deps: ApiDeps): void {
-  app.post('/organizations/:id/invitations', ROUTES.invite, (request, reply) =>
-    runOnce(deps, request, reply, async (unit) => {
+  app.post('/organizations/:id/invitations', ROUTES.invite, async (request, reply) => {
+    const invitation = await runOnce(deps, request, reply, async (unit) => {
       const actor = userOf(request);
       await take(deps.limiter, 'invitations', actor.userId);
       return invite({ ...deps, unit }, actor, organizationId(request), envelope(request, 'invitation'));
-    }),
-  );
+    });
+    return created(deps, request, reply, invitation);
+  });
   app.get('/organizations/:id/invitations', ROUTES.listInvitations, (request) =>
     listOrganizationInvitations(deps, userOf(request), organizationId(request)),
   );

@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { LIMITS } from '../../base/limits.ts';
+import { created } from '../../http/answers.ts';
 import { userOf } from '../../http/guard.ts';
-import { DELETED, describeRoutes, madeResponse } from '../../http/openapi/operation.ts';
+import { createdResponse, DELETED, describeRoutes } from '../../http/openapi/operation.ts';
 import { jsonBody, pathId } from '../../http/request.ts';
 import { refuseForeignPage } from '../../http/session-cookie.ts';
 import { arrayOf, type Schema } from '../../protocol/input/schema.ts';
@@ -97,7 +98,7 @@ const ROUTES = describeRoutes('Passkeys', 'session', {
     description: `\`response\` is what \`toJSON()\` of the new credential gives. A user has at most ${LIMITS.passkeysPerUser} passkeys.`,
     headers: ['Idempotency-Key'],
     request: NEW_PASSKEY.schema,
-    responses: madeResponse(PASSKEY_SCHEMA, 'The passkey'),
+    responses: createdResponse(PASSKEY_SCHEMA, 'The passkey'),
   },
   delete: {
     operationId: 'deletePasskey',
@@ -135,9 +136,10 @@ export function passkeyRoutes(app: FastifyInstance, deps: ApiDeps & HasRefusals)
   app.get('/passkeys', ROUTES.list, (request) => listOwnPasskeys(deps, userOf(request)));
   app.post('/passkeys', ROUTES.create, async (request, reply) => {
     await takeAll(deps, addressBudgets(request, 'passkeyResponses'));
-    return runOnce(deps, request, reply, (unit) =>
+    const passkey = await runOnce(deps, request, reply, (unit) =>
       addPasskey({ ...deps, unit }, userOf(request), jsonBody(request)),
     );
+    return created(deps, request, reply, passkey);
   });
   app.delete('/passkeys/:id', ROUTES.delete, (request) =>
     deleteOwnPasskey(deps, userOf(request), pathId(request, 'id', 'Passkey')),

@@ -120,22 +120,13 @@ function describe(operation: Operation): RouteDescription {
   };
 }
 
-/** A 201 with the resource and its URL. */
+/** A 201 with the resource and its URL, at which at least DELETE answers. */
 export function createdResponse(
   schema: Schema,
   description: string,
   headers: readonly ResponseHeader[] = [],
 ): { readonly 201: ResponseDescription } {
-  return madeResponse(schema, description, ['Location', ...headers]);
-}
-
-/** A 201 of what has no URL to GET. */
-export function madeResponse(
-  schema: Schema,
-  description: string,
-  headers: readonly ResponseHeader[] = [],
-): { readonly 201: ResponseDescription } {
-  return { 201: { description, schema, headers } };
+  return { 201: { description, schema, headers: ['Location', ...headers] } };
 }
 
 export const DELETED = { 204: { description: 'Deleted' } } as const;
