@@ -5,6 +5,7 @@ import { settle, withStore } from '../../test/support/store/fixtures.ts';
 import { insertRows, oneRow, updateRows } from '../../test/support/store/rows.ts';
 import { isSuccessor } from '../base/ids.ts';
 import { readFact, renewEpoch, writeFactOnce } from './service-facts.ts';
+import { eventNumbers } from './webhooks/fan-out.ts';
 
 /** Facts about the database as a whole. */
 onEachEngine((create) => {
@@ -74,6 +75,28 @@ onEachEngine((create) => {
           'a clock that is wrong',
         );
         assert.equal(await restored(now, 2 ** 51), 2 ** 51 + 5_000_000);
+      },
+    );
+
+    scenario(
+      'no number of an event is given again to a customer whose first event came after the backup',
+      async (store) => {
+        const { customerId } = await settle(store);
+        const first = async (): Promise<number> => {
+          const numbers = await store.write((tx) => eventNumbers(tx, [customerId]));
+          await store.write((tx) => tx.execute('delete from event_counters', []));
+          return numbers.get(customerId)!;
+        };
+        assert.equal(await first(), 0);
+        const now = Date.UTC(2026, 10, 29);
+        let before = 0;
+        for (const at of [2, now, now + 1_000, 999_999_999_999_999, now]) {
+          await store.write((tx) => renewEpoch(tx, at));
+          const number = await first();
+          assert.ok(number >= before + 1_000_000, `${number} after ${before}`);
+          before = number;
+        }
+        assert.ok(before < Number.MAX_SAFE_INTEGER / 1.5);
       },
     );
 

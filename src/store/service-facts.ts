@@ -5,11 +5,13 @@ import type { Db, Store, Tx } from './store.ts';
 /**
  * `epoch`: random, made with the database. `secret_fingerprint`: of the UQRP_SECRET that the database was made with. `server`: of
  * PostgreSQL, where the database is (`postgres/failover.ts`). `epoch_seq`: the last change before the present epoch; not there before the second one.
+ * `events_from`: numbers of events of a customer who has none yet begin after it; not there before the second epoch.
  * `feed_keys_destroyed`: how often hourly keys were deleted; `feed_keys_vacuumed`: that number when their table was rewritten last (`destroyed-keys.ts`).
  */
 export type ServiceFact =
   | 'epoch'
   | 'epoch_seq'
+  | 'events_from'
   | 'feed_keys_destroyed'
   | 'feed_keys_vacuumed'
   | 'secret_fingerprint'
@@ -53,6 +55,8 @@ export const NOTE_DESTROYED_KEYS = `insert into service_facts (name, value) valu
 
 /** A counter of events has room for as many above this one. The time is reached in 2112. */
 const EVENTS_MAX = 2 ** 52;
+/** Numbers that a new epoch skips at least, whatever its time is. */
+const EVENTS_SKIPPED = 5_000_000;
 
 /**
  * Runs in the unit that gives the database this later epoch, on either engine.
@@ -60,13 +64,18 @@ const EVENTS_MAX = 2 ** 52;
  * Numbers of events that were sent and are lost must not be given to other events: receivers ignore an event whose number is not
  * higher than the one that they have. The database is a copy, and may be the second one that goes on from the same state, so a number that is
  * higher than in the copy is not enough: numbers go on at the microsecond in which the epoch begins. No customer has a million events a second.
+ * A customer without a number in the copy may have got some since it was made: theirs begin there too.
  *
  * The copy may have hourly keys that were destroyed since it was made: none is used again. Control makes another within a second.
  */
 export function withNewEpoch(epoch: string): readonly string[] {
   const from = Math.min(epochTime(epoch) * 1_000, EVENTS_MAX);
+  const above = (seq: string): string =>
+    `case when ${seq} + ${EVENTS_SKIPPED} < ${from} then ${from} else ${seq} + ${EVENTS_SKIPPED} end`;
   return [
-    `update event_counters set seq = case when seq + 5000000 < ${from} then ${from} else seq + 5000000 end`,
+    `update event_counters set seq = ${above('seq')}`,
+    `insert into service_facts (name, value) values ('events_from', '${Math.max(from, EVENTS_SKIPPED)}')
+    on conflict (name) do update set value = cast(${above('cast(service_facts.value as bigint)')} as text)`,
     `insert into service_facts (name, value) select 'epoch_seq', cast(seq as text) from feed_head where id = 1
     on conflict (name) do update set value = excluded.value`,
     'delete from feed_keys',

@@ -141,6 +141,8 @@ describe('a PostgreSQL that went on elsewhere', { skip: postgresMissing() ?? fal
     await untilWorks(() => epochOf(store));
     const rows = await database.query('select seq from event_counters');
     assert.deepEqual(rows, [{ seq: String(NOW * 1_000) }]);
+    // Of a customer who had no event before.
+    assert.equal(await fact(database, 'events_from'), String(NOW * 1_000));
   });
 
   scenario('is not used while it is a standby: its sessions outlive the promotion', async (open) => {

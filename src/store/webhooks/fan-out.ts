@@ -298,7 +298,9 @@ interface Owners {
 }
 
 const ADD_MISSING = listStatement<Owners>(
-  `insert into event_counters (customer_id, seq) select id, 0 from customers where id in (:ids) order by id
+  `insert into event_counters (customer_id, seq)
+  select id, coalesce((select cast(value as bigint) from service_facts where name = 'events_from'), 0)
+  from customers where id in (:ids) order by id
   on conflict do nothing`,
   'text',
 );
