@@ -282,10 +282,12 @@ export async function settleAttempt(
       return { status: null, isDisabled: false, ended: NONE_ENDED, next };
     }
   }
+  // An attempt at a URL that was changed meanwhile says nothing of the new one: it counts for its delivery alone.
+  const isMoved = hook.url !== attempt.url;
   const decision = decideRetry(result, {
     ...rules,
     attempt: attempt.attempt,
-    failuresBefore: hook.failure_count,
+    failuresBefore: isMoved ? 0 : hook.failure_count,
   });
   const { status, error, responseCode, durationMs, nextAttemptAt } = decision.delivery;
   const wasWaiting = await rows.recordResult(tx, deliveryId, attempt.attempt, {
@@ -300,18 +302,20 @@ export async function settleAttempt(
     const begun = await beginNextOrRelease(tx, hook, claim, rules, {}, rules.goOn);
     return { status: null, isDisabled: false, ended: begun.ended, next: begun.attempt };
   }
-  const changed = {
-    failure_count: decision.failures,
-    rests_until: decision.restsUntil,
-    last_attempt_ms: durationMs,
-    health: afterAttempt(hook.health, result, rules.now),
-  };
+  const state = isMoved
+    ? stateAfter(hook, {})
+    : {
+        failure_count: decision.failures,
+        rests_until: decision.restsUntil,
+        last_attempt_ms: durationMs,
+        health: afterAttempt(hook.health, result, rules.now),
+      };
   if (decision.isDisabled) {
-    const failed = await disable(tx, hook, changed, rules.now);
+    const failed = await disable(tx, hook, state, rules.now);
     return { status, isDisabled: true, ended: { failed, dropped: 0 }, next: null };
   }
-  const goOn = rules.goOn && decision.restsUntil <= rules.now;
-  const begun = await beginNextOrRelease(tx, hook, claim, rules, changed, goOn);
+  const goOn = rules.goOn && state.rests_until <= rules.now;
+  const begun = await beginNextOrRelease(tx, hook, claim, rules, state, goOn);
   return { status, isDisabled: false, ended: begun.ended, next: begun.attempt };
 }
 

@@ -4,7 +4,8 @@ import { type Customer, newName, WEBHOOK, type World } from '../../../test/suppo
 import { assertAgrees } from '../../../test/support/store/agreement.ts';
 import { claim, RIGHT, SCHEDULE, WRONG } from '../../../test/support/store/dispatch-units.ts';
 import { testFanout } from '../../../test/support/store/fan-out-world.ts';
-import { findRows, oneRow } from '../../../test/support/store/rows.ts';
+import { findRows, oneRow, updateRows } from '../../../test/support/store/rows.ts';
+import { LIMITS } from '../../base/limits.ts';
 import type { Store } from '../../store/store.ts';
 import { type DeliveryAttempt, settleAttempt } from './attempts.ts';
 import type { AttemptResult } from './send-attempt.ts';
@@ -158,6 +159,34 @@ raceScenarios('webhooks, in two processes', {
           },
         };
       });
+    }
+  },
+
+  'an attempt at the URL from before a PATCH neither disables nor proves the webhook at its new URL': async ({
+    world,
+    store,
+  }) => {
+    for (const result of [WRONG, RIGHT]) {
+      const { customer, id } = await hooked(world);
+      await fanOut(world);
+      const [attempt] = await claimed(world, newName());
+      const failing = { failure_count: LIMITS.webhookFailures - 1, last_attempt_ms: 5 };
+      await store.write((tx) => updateRows(tx, 'webhooks', failing, { id }));
+      const { json } = await customer.patch(`/webhooks/${id}`, {
+        webhook: { url: 'https://new.example.com/in' },
+      });
+      assert.equal((await settled(world, attempt!, result))!.isDisabled, false);
+      assert.deepEqual((await customer.get(`/webhooks/${id}`)).json, json);
+      const row = await oneRow(store.read, 'webhooks', { where: { id } });
+      assert.partialDeepStrictEqual(row, { ...failing, enabled: 1, rests_until: 0, claim: null });
+      // The delivery itself has its result, and goes to the new URL where that was a failure.
+      const [delivery] = await deliveriesOf(store, id);
+      assert.deepEqual(
+        [delivery!.status, delivery!.error, delivery!.attempts],
+        result.error === null ? ['succeeded', null, 1] : ['pending', 'http_status', 1],
+      );
+      await assertAgrees(store, world.now());
+      await customer.del(`/webhooks/${id}`);
     }
   },
 
