@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { LIMITS } from '../../base/limits.ts';
 import type { DeliveryError } from '../../protocol/webhooks.ts';
-import { afterAttempt, readHealth, recentOf, unproven } from './health.ts';
+import { afterAttempt, afterEnabling, afterNewUrl, readHealth, recentOf } from './health.ts';
 
 const NOTHING = {
   failingSince: null,
@@ -48,10 +48,17 @@ describe('what attempts say of an endpoint', () => {
     assert.deepEqual([mended.failingSince, mended.succeededAt, mended.failedAt], [null, 400, 300]);
   });
 
-  it('is not proven after it was enabled or got another URL, and keeps what failed last', () => {
-    const text = unproven(after(after('{}', 100, null), 200, 'tls_error'));
+  it('is not proven after it was enabled, and keeps what failed last', () => {
+    const text = afterEnabling(after(after('{}', 100, null), 200, 'tls_error'));
     assert.deepEqual(readHealth(text), { ...NOTHING, failedAt: 200, error: 'tls_error' });
     assert.equal(readHealth(after(text, 300, 'tls_error')).failingSince, 300);
+  });
+
+  it('fails at another URL since it failed at the one before, until a success', () => {
+    const text = afterNewUrl(after(after('{}', 100, null), 200, 'tls_error'));
+    assert.deepEqual(readHealth(text), { ...NOTHING, failingSince: 200, failedAt: 200, error: 'tls_error' });
+    assert.equal(readHealth(after(text, 300, 'timeout')).failingSince, 200);
+    assert.equal(readHealth(after(text, 300, null)).failingSince, null);
   });
 
   it('counts the last attempts alone', () => {

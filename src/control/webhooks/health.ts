@@ -8,7 +8,7 @@ import { DELIVERY_ERRORS, type DeliveryError } from '../../protocol/webhooks.ts'
 
 /** Times are milliseconds since the epoch. */
 export interface WebhookHealth {
-  /** The first failed attempt of those in a row; null: the last attempt succeeded, or there was none. */
+  /** The first failed attempt of those in a row; null: the last attempt succeeded, or there was none since it was made or enabled. */
   readonly failingSince: number | null;
   /** Null: no attempt has succeeded since the webhook was made, enabled, or given another URL. */
   readonly succeededAt: number | null;
@@ -58,8 +58,16 @@ export function afterAttempt(
   return write({ ...before, failingSince, failedAt: now, error, responseCode, recent });
 }
 
-/** The text of a webhook that was enabled or got another URL: what failed last stays, and nothing succeeded yet. */
-export function unproven(text: string): string {
+/**
+ * The text of a webhook that got another URL: nothing succeeded there yet. Its failures stay counted, and so does since when they go on, for
+ * no event of that time arrived.
+ */
+export function afterNewUrl(text: string): string {
+  return write({ ...readHealth(text), succeededAt: null, recent: [] });
+}
+
+/** The text of a webhook that was enabled: what failed last stays, and nothing succeeded or failed yet. */
+export function afterEnabling(text: string): string {
   return write({ ...readHealth(text), failingSince: null, succeededAt: null, recent: [] });
 }
 

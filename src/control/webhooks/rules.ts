@@ -30,7 +30,7 @@ import { makersFor, writeAs } from '../accounts/membership.ts';
 import { audit, audited } from '../audit/actions.ts';
 import type { HasClock, HasIds, HasRandom, HasStore, HasUnit } from '../deps.ts';
 import { namespaceOfBody, testBody } from './events.ts';
-import { unproven } from './health.ts';
+import { afterEnabling, afterNewUrl } from './health.ts';
 import {
   AttemptInterruptedError,
   type AttemptRequest,
@@ -141,7 +141,7 @@ export async function patchWebhook(
       events: input.events === undefined ? row.events : JSON.stringify(input.events),
       namespaces: input.namespaces === undefined ? row.namespaces : JSON.stringify(input.namespaces),
       ...(await endUncovered(tx, id, input)),
-      ...(input.url !== undefined && input.url !== row.url && { health: unproven(row.health) }),
+      ...(input.url !== undefined && input.url !== row.url && { health: afterNewUrl(row.health) }),
       ...(input.enabled === true && row.enabled === 0 && (await enable(tx, actor, row))),
       ...(input.enabled === false && (await disable(tx, actor, row, deps.clock()))),
     };
@@ -200,7 +200,7 @@ async function enable(tx: Tx, actor: Actor, { id, health }: WebhookRow): Promise
     next_due_at: null,
     rests_until: 0,
     notice_due_at: null,
-    health: unproven(health),
+    health: afterEnabling(health),
     disabled_by: null,
     disabled_at: null,
     disabled_user: null,

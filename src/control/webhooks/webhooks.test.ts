@@ -103,6 +103,10 @@ apiScenarios('webhooks', {
       recent: { attempts: 1, succeeded: 0, p95_ms: 40 },
     };
     assert.deepEqual((await customer.get(path)).json.health, failing);
+    // At another URL it still fails since then: no event of that time arrived.
+    await customer.patch(path, { webhook: { url: 'https://mended.example/' } });
+    const recent = { attempts: 0, succeeded: 0, p95_ms: null };
+    assert.deepEqual((await customer.get(path)).json.health, { ...failing, recent });
     world.advance(5000);
     await customer.patch(path, { webhook: { enabled: false } });
     world.advance(5000);
@@ -112,6 +116,7 @@ apiScenarios('webhooks', {
     const by = { user_id: customer.id, email: null };
     assert.deepEqual(again, {
       ...failing,
+      recent,
       state: 'disabled',
       rests_until: null,
       disabled_at: '2026-01-01T00:00:05.000Z',
@@ -119,7 +124,6 @@ apiScenarios('webhooks', {
       disabled_user: by,
     });
     const enabled = (await customer.patch(path, { webhook: { enabled: true } })).json.health;
-    const recent = { attempts: 0, succeeded: 0, p95_ms: null };
     const unproven = { ...failing, state: 'unproven', failing_since: null, rests_until: null, recent };
     assert.deepEqual(enabled, unproven);
     const healthy = afterAttempt('{}', { error: null, responseCode: 204, durationMs: 4 }, world.now());
