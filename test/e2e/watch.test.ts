@@ -86,6 +86,25 @@ describe('uqrp watch', () => {
     assert.deepEqual([...new Set(linesOf(seen))], ['e.acme.v1', 'f.acme.v1']);
   });
 
+  it('keeps a cursor that is given only once the server knows it, and takes an empty file for none (mktemp)', async () => {
+    const [state, seen] = [join(dir, 'cursor3'), join(dir, 'seen3')];
+    writeFileSync(state, '');
+    const args = ['acme', '--state', state, '--exec', `echo "$UQRP_KEY" >> ${seen}`];
+    const first = watch(...args);
+    await eventually(async () => readFileSync(state, 'utf8') !== '');
+    await stop(first);
+    const stored = readFileSync(state, 'utf8');
+    const bad = await runCli(['watch', ...args, '--since', 'x'], env);
+    assert.deepEqual([bad.code, bad.errors], [1, 'since is not a cursor of this account\n']);
+    assert.equal(readFileSync(state, 'utf8'), stored);
+    await put('h.acme.v1');
+    rmSync(state);
+    const given = watch(...args, '--since', stored.trim());
+    await eventually(async () => linesOf(seen).at(-1) === 'h.acme.v1');
+    await eventually(async () => existsSync(state) && readFileSync(state, 'utf8') !== stored);
+    await stop(given);
+  });
+
   it('goes on when a proxy answers in place of the server, also when changes are missing (404 of a proxy)', async () => {
     const page = (next: string, changes: readonly object[] = []): Step =>
       reply(200, { changes, next, has_more: false });

@@ -48,8 +48,9 @@ export async function watchChanges(
   json: boolean,
 ): Promise<void> {
   const rest = openRest(options.api, commandConfig());
-  let cursor = options.since ?? storedCursor(options.state) ?? (await presentEnd(rest));
-  keep(options.state, cursor);
+  const { since } = options;
+  let cursor = since ?? storedCursor(options.state) ?? (await presentEnd(rest));
+  if (since === undefined) keep(options.state, cursor);
   for (;;) {
     const page = await pageOf(rest, { since: cursor, namespace, wait: LIMITS.changesWaitS });
     if (page === null) {
@@ -59,6 +60,8 @@ export async function watchChanges(
       continue;
     }
     const next = nextOf(page, rest);
+    // The server knows it: it may replace the cursor that is stored.
+    if (cursor === since) keep(options.state, cursor);
     for (const row of page.changes) {
       await handle(row, row.namespace, options, json);
       keep(options.state, row.cursor);
@@ -96,9 +99,10 @@ function nextOf(page: Partial<ChangesPage> | null, { origin }: Rest): string {
   return next;
 }
 
+/** @returns undefined where the file is missing or empty, as `mktemp` makes one */
 function storedCursor(file: string | undefined): string | undefined {
   if (file === undefined || !existsSync(file)) return undefined;
-  return readFileSync(file, 'utf8').trim();
+  return readFileSync(file, 'utf8').trim() || undefined;
 }
 
 function keep(file: string | undefined, cursor: string): void {
