@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import {
   addCustomer,
   addWebhook,
   ENGINES,
+  NO_ENCRYPTION,
   until,
   webhookOf,
 } from '../../../test/support/control/webhooks/dispatch-world.ts';
@@ -12,6 +14,7 @@ import { type TestDatabase, withStore } from '../../../test/support/store/fixtur
 import { updateRows } from '../../../test/support/store/rows.ts';
 import { type Mail, MailError, type Mailer, openMailer } from '../../outbound/mailer.ts';
 import type { Store } from '../../store/store.ts';
+import { runWebhookLoops } from './loops.ts';
 import { type NoticesOptions, noticeText, startNotices } from './notices.ts';
 
 const DAY = 86_400_000;
@@ -141,6 +144,71 @@ for (const { name, create, skip } of ENGINES) {
       await until('it is given up', async () => (await due(run, id)) === null);
       await until('it is reported', () => run.outcomes.length === 1);
       assert.deepEqual([run.outcomes, run.mails], [['failed'], []]);
+    });
+
+    scenario('a mail that the server refuses for good is not tried again (RFC 5321 §4.2.1)', async (run) => {
+      const answers: Record<string, string> = { RCPT: '450 4.2.0 later' };
+      const server = await openSmtpServer({ answers });
+      try {
+        const mailer = openMailer({ url: `smtp://127.0.0.1:${server.port}`, from: 'no-reply@uqrp.example' });
+        const id = await disabledHook(run, run.now);
+        const first = run.start({ mailer });
+        await until('it is put off', async () => (await due(run, id)) === run.now + 60_000);
+        await first.stop();
+        assert.deepEqual([run.outcomes, run.faults.length], [[], 1]);
+        answers.RCPT = '550 5.1.1 no such user';
+        run.now += 60_000;
+        run.start({ mailer });
+        await until('it is given up', () => run.outcomes.length === 1);
+        assert.deepEqual([run.outcomes, run.faults.length], [['failed'], 1]);
+        assert.equal(await due(run, id), null);
+      } finally {
+        await server.close();
+      }
+    });
+
+    scenario('a password that the mail server refuses gives no mail up', async (run) => {
+      const id = await disabledHook(run, run.now);
+      run.send = () => Promise.reject(new MailError('EAUTH', true));
+      run.start();
+      await until('it is put off', async () => (await due(run, id)) === run.now + 60_000);
+      assert.deepEqual(run.outcomes, []);
+    });
+
+    scenario('a mail that is refused is no fault of the dispatcher', async (run) => {
+      const id = await disabledHook(run, run.now);
+      const abort = new AbortController();
+      const faults: string[] = [];
+      const ended = runWebhookLoops({
+        store: run.store,
+        clock: () => run.now,
+        newId: randomUUID,
+        random: () => 0.5,
+        sendAttempt: () => assert.fail('nothing waits'),
+        encryption: NO_ENCRYPTION,
+        schedule: [0],
+        signal: abort.signal,
+        mailer: { send: () => Promise.reject(new MailError('EENVELOPE')) },
+        onNotice: () => {},
+        onFault: (loop) => faults.push(loop),
+        observe: { attempted() {}, ended() {}, arrived() {}, disabled() {}, enqueued() {} },
+      });
+      await until('it is put off', async () => (await due(run, id)) === run.now + 60_000);
+      await until('it is reported', () => faults.length > 0);
+      abort.abort();
+      await ended;
+      assert.deepEqual(faults, ['notices']);
+    });
+
+    scenario('a notice says whether failures or the tier disabled the webhook', async (run) => {
+      const reasons: string[] = [];
+      const told = { onNotice: (outcome: string, reason: string) => reasons.push(`${outcome} ${reason}`) };
+      await disabledHook(run, run.now - 1, 'fails');
+      const paused = await disabledHook(run, run.now, 'paused');
+      await run.store.write((tx) => updateRows(tx, 'webhooks', { disabled_by: 'tier' }, { id: paused }));
+      run.start(told);
+      await until('both are told', () => reasons.length === 2);
+      assert.deepEqual(reasons, ['sent failures', 'sent tier']);
     });
 
     scenario('a notice that is another by now is left alone', async (run) => {

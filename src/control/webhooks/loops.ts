@@ -107,7 +107,7 @@ const STEPS: Readonly<Record<CleanupTask, (tx: Tx, id: string) => Promise<boolea
 
 interface WebhookLoops extends Omit<DispatcherOptions, 'onError'>, Omit<NoticesOptions, 'onError'> {
   readonly observe: DispatchObserver & { enqueued(counts: EnqueuedCounts): void };
-  readonly onFault: (loop: 'fanout' | 'dispatcher', error: unknown) => void;
+  readonly onFault: (loop: 'fanout' | 'dispatcher' | 'notices', error: unknown) => void;
 }
 
 /** Runs every background loop of webhooks until aborted. Resolves when all have stopped and open attempts are settled. */
@@ -128,7 +128,7 @@ export async function runWebhookLoops(options: WebhookLoops): Promise<void> {
       onEnqueued: (counts) => observe.enqueued(counts),
       onError: (error) => onFault('fanout', error),
     }),
-    startNotices({ ...options, onError }),
+    startNotices({ ...options, onError: (error) => onFault('notices', error) }),
     startHistory({ store, clock, signal, timers, onError }),
     startCleanup({ store, clock, signal, timers, onError }),
   ]);

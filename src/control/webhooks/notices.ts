@@ -1,7 +1,7 @@
 import type { Timers } from '../../base/lifecycle/timers.ts';
 import { LIMITS, TIERS } from '../../base/limits.ts';
 import type { Clock } from '../../base/time.ts';
-import type { Mail, Mailer } from '../../outbound/mailer.ts';
+import { type Mail, MailError, type Mailer } from '../../outbound/mailer.ts';
 import type { Store } from '../../store/store.ts';
 import { storeLoop } from '../../store/store-loop.ts';
 import { type DueNotice, moveNotice, nextNoticeAt, takeNotice } from '../../store/webhooks/webhooks.ts';
@@ -16,6 +16,8 @@ const POLL_MS = 1000;
 
 /** `sent`: the mail server accepted it. `failed`: no further try. `none`: no mail server is configured. */
 export type NoticeResult = 'sent' | 'failed' | 'none';
+/** Why the webhook was disabled. `failures`: too many in a row. `tier`: the tier allows fewer, and others may be paused with it. */
+type NoticeReason = 'failures' | 'tier';
 
 export interface NoticesOptions {
   readonly store: Store;
@@ -24,8 +26,8 @@ export interface NoticesOptions {
   readonly timers?: Timers | undefined;
   /** Null: owners get no mail. */
   readonly mailer: Mailer | null;
-  /** Called once for each webhook that was disabled. */
-  readonly onNotice: (outcome: NoticeResult) => void;
+  /** Called once for each notice: of a webhook that was disabled, or of those that a tier paused together. */
+  readonly onNotice: (outcome: NoticeResult, reason: NoticeReason) => void;
   /** A mail or a unit of work failed; it is tried again. */
   readonly onError: (error: unknown) => void;
 }
@@ -59,23 +61,26 @@ async function sendNotice(options: NoticesOptions): Promise<boolean> {
   if (notice === null) return false;
   const move = (to: number | null): Promise<void> =>
     store.write((tx) => moveNotice(tx, notice.webhookId, taken, to));
-  if (mailer === null) {
+  const end = async (outcome: NoticeResult): Promise<true> => {
     await move(null);
-    onNotice('none');
+    onNotice(outcome, notice.paused > 0 ? 'tier' : 'failures');
     return true;
-  }
+  };
+  if (mailer === null) return end('none');
   try {
     await mailer.send({ to: notice.email, ...noticeText(notice) }, signal);
   } catch (error) {
-    const isOver = clock() >= notice.disabledAt + GIVE_UP_MS;
-    await move(isOver ? null : clock() + RETRY_MS);
-    if (isOver) onNotice('failed');
-    else if (!signal.aborted) onError(error);
+    if (isFinal(error) || clock() >= notice.disabledAt + GIVE_UP_MS) return end('failed');
+    await move(clock() + RETRY_MS);
+    if (!signal.aborted) onError(error);
     return true;
   }
-  await move(null);
-  onNotice('sent');
-  return true;
+  return end('sent');
+}
+
+/** The server refuses this mail. Where it refuses the password, all mails wait until the operator has mended that. */
+function isFinal(error: unknown): boolean {
+  return error instanceof MailError && error.isPermanent && error.code !== 'EAUTH';
 }
 
 /** Text of the mail. The webhook's name is untrusted: line ends and invisible characters are removed. */

@@ -237,11 +237,16 @@ export const EVENTS = {
     message: 'a mail with a sign-in code was not sent. The user can ask for another one',
     fields: { reason: ['refused', 'overload'] },
   },
+  'notices.failing': {
+    level: 'warn',
+    message: 'a mail to the owner of a disabled webhook was not taken. It is tried again',
+    fields: {},
+  },
   'webhook.disabled': {
     level: 'warn',
     message:
-      'a webhook failed too often in a row and was disabled. Its owner gets a mail where mail is configured',
-    fields: { mail: ['sent', 'failed', 'none'] },
+      'a webhook failed too often in a row and was disabled (failures), or an account was moved to a tier that allows fewer webhooks (tier). The owner gets a mail where mail is configured',
+    fields: { reason: ['failures', 'tier'], mail: ['sent', 'failed', 'none'] },
   },
   'feed.state': {
     level: 'info',

@@ -297,7 +297,7 @@ export function openControlRole(options: ControlRoleOptions): ControlRole {
     transparency: transparencyOf(options, resolve),
     outbound: outbound.client,
     mailer,
-    onNotice: (mail) => log.event('webhook.disabled', { mail }),
+    onNotice: (mail, reason) => log.event('webhook.disabled', { reason, mail }),
     api: {
       sendCode(email, code, asker) {
         if (outbox === null) process.stdout.write(codeLine(email, code));

@@ -35,7 +35,7 @@ import { usageSink } from '../../store/usage.ts';
 import { webhookSecretEncryption } from '../start-checks.ts';
 import { makeDeps } from '../use-case-deps.ts';
 
-export type StoreFault = `${'sweeper' | 'store' | 'fanout' | 'dispatcher'}.failing`;
+export type StoreFault = `${'sweeper' | 'store' | 'fanout' | 'dispatcher' | 'notices'}.failing`;
 
 export interface ControlWorkOptions {
   /** What the API needs from outside. */
