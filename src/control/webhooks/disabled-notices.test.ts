@@ -274,6 +274,14 @@ describe('the text of a notice', () => {
     assert.ok(text.includes('"enabled": true'));
   });
 
+  it('says what comes before a paused webhook can be enabled: with more than the tier allows that is refused', () => {
+    const textOf = (tier: 'pro' | 'free') => noticeText({ ...NOTICE, name: 'x', tier, paused: 2 }).text;
+    assert.ok(
+      textOf('pro').includes('delete others until you have 5 at most, or move to a higher tier; then:'),
+    );
+    assert.ok(textOf('free').includes('To enable one, move to a tier with webhooks; then:'));
+  });
+
   it('keeps a name to its line', async () => {
     const server = await openSmtpServer();
     try {

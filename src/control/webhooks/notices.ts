@@ -98,7 +98,11 @@ function pausedText({ paused, tier }: DueNotice): Pick<Mail, 'subject' | 'text'>
       'Deliveries that were waiting for them have failed and will not be sent any more, and nothing new is',
       'delivered while they are paused. A move to a higher tier does not enable them again: you do.',
       '',
-      'The paused webhooks have "enabled": false in GET /api/v1/webhooks. To enable one:',
+      `The paused webhooks have "enabled": false in GET /api/v1/webhooks, and count too. To enable one, ${
+        webhooks === 0
+          ? 'move to a tier with webhooks'
+          : `delete others until you have ${webhooks} at most, or move to a higher tier`
+      }; then:`,
       '',
       '  PATCH /api/v1/webhooks/ID',
       '  {"webhook": {"enabled": true}}',
