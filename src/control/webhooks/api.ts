@@ -104,7 +104,8 @@ const ROUTES = describeRoutes('Webhooks', 'credential', {
   redeliver: {
     operationId: 'redeliverWebhookDelivery',
     summary: 'Makes a waiting delivery due now',
-    description: 'A delivery that has ended is 422: what it sent is erased.',
+    description:
+      'A delivery that has ended is 422: what it sent is erased. While the webhook has had its attempts of an hour, it is 429, and the delivery keeps its time.',
     headers: ['Idempotency-Key'],
     request: 'empty',
     responses: { 200: { description: 'The delivery', schema: ONE_DELIVERY } },

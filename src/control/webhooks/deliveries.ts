@@ -1,4 +1,4 @@
-import { invalid, notFound } from '../../base/errors.ts';
+import { AppError, invalid, notFound } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Actor } from '../../http/actor.ts';
 import {
@@ -24,6 +24,7 @@ import {
 import { updateWebhook } from '../../store/webhooks/webhooks.ts';
 import { audit, audited } from '../audit/actions.ts';
 import type { HasClock, HasStore, HasUnit } from '../deps.ts';
+import { roomAt } from './hourly-attempts.ts';
 import {
   DELIVERY_SCHEMA,
   type DeliveryResource,
@@ -140,7 +141,7 @@ export async function pageDeliveries(
 
 /**
  * Makes a waiting delivery due now and ends the webhook's backoff. The attempt counts like any other.
- * @throws AppError 404, 403; 422 when the delivery has ended: its body is no longer stored
+ * @throws AppError 404, 403; 422 when the delivery has ended: its body is no longer stored; 429 while the webhook has had its attempts of an hour
  */
 export async function redeliver(
   deps: HasUnit & HasClock,
@@ -154,6 +155,13 @@ export async function redeliver(
     const delivery = await lockDelivery(tx, deliveryId, webhookId);
     if (delivery === null) throw notFound('Delivery');
     if (delivery.status !== 'pending') throw invalid('delivery has ended and its body is erased');
+    // A delivery that is due then is dropped, while one that waits may still be sent.
+    const waitMs = roomAt(webhook.attempt_minutes, now) - now;
+    if (waitMs > 0) {
+      throw new AppError('rate_limit_exceeded', 'Webhook has had its attempts of an hour', {
+        retryAfter: Math.ceil(waitMs / 1000),
+      });
+    }
     const due = await makeDue(tx, deliveryId, now);
     await updateWebhook(tx, webhook, {
       next_due_at: Math.min(webhook.next_due_at ?? now, now),

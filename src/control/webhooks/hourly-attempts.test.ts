@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { LIMITS } from '../../base/limits.ts';
-import { countAttempt, mayAttempt } from './hourly-attempts.ts';
+import { countAttempt, mayAttempt, roomAt } from './hourly-attempts.ts';
 
 const MINUTE = 60_000;
 const HOUR = 3_600_000;
@@ -30,6 +30,28 @@ describe('the hourly limit', () => {
     assert.equal(mayAttempt(full, 30_000 + HOUR), false);
     assert.equal(mayAttempt(full, MINUTE + HOUR - 1), false);
     assert.equal(mayAttempt(full, MINUTE + HOUR), true);
+  });
+
+  it('knows when the next attempt is allowed', () => {
+    assert.equal(roomAt('[]', 5), 5);
+    assert.equal(roomAt(countMany('[]', LIMIT - 1, 0), 7), 7);
+    for (const minutes of [
+      [[3, LIMIT]],
+      [
+        [1, 1],
+        [2, 1],
+        [3, LIMIT],
+      ],
+      [
+        [3, 1],
+        [4, LIMIT - 1],
+      ],
+    ]) {
+      const text = JSON.stringify(minutes);
+      const at = roomAt(text, 5 * MINUTE);
+      assert.equal(at, 64 * MINUTE, text);
+      assert.deepEqual([mayAttempt(text, at - 1), mayAttempt(text, at)], [false, true], text);
+    }
   });
 
   it('counts what came in minutes, in order', () => {

@@ -13,6 +13,14 @@ export function mayAttempt(text: string, nowMs: number): boolean {
   return isRoom(live(text, nowMs));
 }
 
+/** When the next attempt is allowed, milliseconds since the epoch: `nowMs`, or as soon as enough minutes are an hour old. */
+export function roomAt(text: string, nowMs: number): number {
+  const minutes = live(text, nowMs);
+  const full = minutes.findLastIndex((_, index) => !isRoom(minutes.slice(index)));
+  const last = minutes[full];
+  return last === undefined ? nowMs : (last[0] + WINDOW_MINUTES + 1) * MINUTE_MS;
+}
+
 /** Adds an attempt at `nowMs` and drops old minutes: at most 61 pairs. @returns null when the limit is reached */
 export function countAttempt(text: string, nowMs: number): string | null {
   const minutes = live(text, nowMs);

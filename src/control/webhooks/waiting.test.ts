@@ -7,6 +7,8 @@ import {
 } from '../../../test/support/control/webhooks/rows.ts';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
 import { assertFailure, openWorld } from '../../../test/support/http/world.ts';
+import { claim } from '../../../test/support/store/dispatch-units.ts';
+import { LIMITS } from '../../base/limits.ts';
 import type { WebhookEvent } from '../../protocol/webhooks.ts';
 import type { WebhookDeliveriesTable } from '../../store/webhooks/deliveries.ts';
 
@@ -201,6 +203,34 @@ apiScenarios('webhooks, what waits', {
     assert.ok((await storedDeliveries(store, id)).every(({ body }) => body !== null));
     await world.close();
   },
+
+  'what waits for its retry is kept, and not sent now, while the webhook has had its attempts of an hour':
+    async (store) => {
+      const world = await openWorld(store);
+      const customer = await world.customer();
+      const { id } = await customer.webhook();
+      const at = world.now();
+      const [delivery] = await addDeliveries(store, id, 1, () => ({
+        seq: 1,
+        attempts: 2,
+        next_attempt_at: at + 1_800_000,
+      }));
+      const minutes = JSON.stringify([[Math.floor(at / 60_000) - 50, LIMITS.webhookAttemptsPerHour]]);
+      await setWebhook(store, id, { attempt_minutes: minutes, next_due_at: at + 1_800_000 });
+      const before = await storedDeliveries(store, id);
+      const send = () => customer.post(`/webhooks/${id}/deliveries/${delivery}/redeliver`);
+      const refused = await send();
+      assertFailure(refused, 429, 'rate_limit_exceeded', 'Webhook has had its attempts of an hour');
+      const seconds = Number(refused.headers['retry-after']);
+      assert.equal(seconds, Math.ceil(((Math.floor(at / 60_000) + 11) * 60_000 - at) / 1000));
+      assert.deepEqual(await storedDeliveries(store, id), before);
+      assert.equal((await storedWebhook(store, id)).next_due_at, at + 1_800_000);
+      world.advance(seconds * 1000);
+      assert.equal((await send()).status, 200);
+      const [attempt] = await claim(store, { now: world.now(), ids: [id] });
+      assert.equal(attempt?.deliveryId, delivery);
+      await world.close();
+    },
 
   'what has ended cannot be sent again': async (store) => {
     const world = await openWorld(store);

@@ -59,7 +59,8 @@ export async function storedWebhook(store: Store, id: string): Promise<WebhookRo
 export async function setWebhook(
   store: Store,
   id: string,
-  change: WebhookUpdate & Partial<Pick<WebhookRow, 'claimed_until' | 'last_triggered_at'>>,
+  change: WebhookUpdate &
+    Partial<Pick<WebhookRow, 'attempt_minutes' | 'claimed_until' | 'last_triggered_at'>>,
 ): Promise<void> {
   await store.write(async (tx) => {
     const row = await oneRow(tx, 'webhooks', { where: { id } });
