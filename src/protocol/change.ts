@@ -5,6 +5,14 @@ import type { PUBLIC_NAMESPACE } from './names/labels.ts';
 /** `direct` and `cascade` fire webhooks; `expiry` does not. */
 export type ChangeCause = 'direct' | 'cascade' | 'expiry';
 
+/** What a namespace keeps of replaced and deleted values: versions of a record and days after their end, at most. */
+export interface KeptHistory {
+  readonly versions: number;
+  readonly days: number;
+  /** Milliseconds since the epoch. */
+  readonly since: number;
+}
+
 /** Changes of the tenants' data. */
 type HostedChange =
   | {
@@ -33,6 +41,8 @@ type HostedChange =
       readonly suspended: boolean;
       /** Seconds that caches may keep an open answer. Absent in changes of releases that had no choice: `LIMITS.openTtlDefault`. */
       readonly maxTtl?: number;
+      /** Absent: none is kept, as in a snapshot and in changes of releases that did not write it. */
+      readonly history?: KeptHistory;
       readonly recordsCount: number;
       readonly createdAt: number;
       readonly updatedAt: number;

@@ -29,6 +29,8 @@ export interface NamespaceUpserted {
   /** ISO 8601 in UTC. */
   readonly created_at: string;
   readonly updated_at: string;
+  /** Only while the namespace keeps history: of a record, versions and their days after their end at most, and since when (ISO 8601 in UTC). */
+  readonly history?: { readonly versions: number; readonly days: number; readonly since: string };
   /** Only while everyone may read the namespace over DNS. */
   readonly public_read?: true;
   /** Only while the operator has suspended the namespace. */

@@ -28,8 +28,16 @@ apiScenarios('history', {
       since: '2026-01-01T00:00:00.000Z',
     });
     assert.deepEqual((await customer.get('/namespaces')).json[0].history.versions, 1);
+    // As the log has it, from which events of webhooks are made.
+    const logged = async () => {
+      const change = (await world.changes()).at(-1)!;
+      return change.type === 'namespace.upserted' && change.history;
+    };
+    assert.partialDeepStrictEqual(await logged(), { versions: 1 });
     assert.equal('history' in (await keep(customer, id, null)), false);
+    assert.equal(await logged(), undefined);
     assert.equal((await keep(customer, id)).history.since, '2026-01-01T00:00:05.000Z');
+    assert.partialDeepStrictEqual(await logged(), { since: world.now() });
     for (const [history, ...faults] of [
       [{ versions: 0, days: 1 }, 'history.versions must be between 1 and 100'],
       [

@@ -2,6 +2,7 @@ import { AppError, forbidden, invalid, namespaceSuspended, notFound } from '../.
 import { LIMITS } from '../../base/limits.ts';
 import { formatTime } from '../../base/time.ts';
 import { type Actor, reaches, requireOwner, requireReach, requireSession } from '../../http/actor.ts';
+import type { KeptHistory } from '../../protocol/change.ts';
 import type { JsonObject } from '../../protocol/input/fields.ts';
 import { COUNT, resourceSchema, TIME, UUID } from '../../protocol/input/schema.ts';
 import { integerOf, optional, required, shape } from '../../protocol/input/shape.ts';
@@ -28,7 +29,7 @@ import { type HasHistoryKeys, switchHistory } from '../history/keep.ts';
 
 type NamespaceResource = ReturnType<typeof namespaceResource>;
 
-interface HistoryResource {
+export interface HistoryResource {
   readonly versions: number;
   readonly days: number;
   readonly since: string;
@@ -49,7 +50,7 @@ const HISTORY_DAYS = {
   examples: [90],
 } as const;
 
-const HISTORY_SCHEMA = resourceSchema<HistoryResource>('History', {
+export const HISTORY_SCHEMA = resourceSchema<HistoryResource>('History', {
   versions: HISTORY_VERSIONS,
   days: HISTORY_DAYS,
   since: TIME,
@@ -129,19 +130,24 @@ function namespaceResource(row: NamespaceRow) {
     max_ttl: row.max_ttl,
     created_at: formatTime(row.created_at),
     updated_at: formatTime(row.updated_at),
-    ...(row.history_id !== null && {
-      history: {
-        versions: row.history_versions ?? 0,
-        days: row.history_days ?? 0,
-        since: formatTime(row.history_since ?? 0),
-      },
-    }),
+    ...historyResource(keptHistory(row)),
     ...(row.public_read === 1 && { public_read: true as const }),
     ...(row.suspended === 1 && { suspended: true as const }),
   };
 }
 
+function keptHistory(row: NamespaceRow): KeptHistory | undefined {
+  const { history_id, history_versions: versions, history_days: days, history_since: since } = row;
+  return history_id === null ? undefined : { versions: versions ?? 0, days: days ?? 0, since: since ?? 0 };
+}
+
+/** The member of a namespace over REST and in events: none while no history is kept. */
+export function historyResource(history: KeptHistory | undefined): { readonly history?: HistoryResource } {
+  return history === undefined ? {} : { history: { ...history, since: formatTime(history.since) } };
+}
+
 function namespaceChange(row: NamespaceRow): NewChange {
+  const history = keptHistory(row);
   return {
     type: 'namespace.upserted',
     owner: row.customer_id,
@@ -151,6 +157,7 @@ function namespaceChange(row: NamespaceRow): NewChange {
     publicRead: row.public_read === 1,
     suspended: row.suspended === 1,
     maxTtl: row.max_ttl,
+    ...(history && { history }),
     recordsCount: row.records_count,
     createdAt: row.created_at,
     updatedAt: row.updated_at,

@@ -87,6 +87,18 @@ describe('delivery bodies, byte for byte', () => {
         '"records_count":3,"max_ttl":3600,"created_at":"2025-11-20T00:53:20.000Z","updated_at":"2025-11-20T00:54:20.001Z"}}',
     ],
     [
+      'a namespace that keeps history, as REST shows it',
+      change({
+        ...NAMESPACE,
+        suspended: false,
+        history: { versions: 20, days: 90, since: TIMES.updatedAt },
+      }),
+      8,
+      `${start('namespace.upserted', 8)}{"id":"7d6f3c3e-3f0b-4c1e-8f3c-0d7f8a1b2c3d","name":"acme",` +
+        '"records_count":3,"max_ttl":60,"created_at":"2025-11-20T00:53:20.000Z","updated_at":"2025-11-20T00:54:20.001Z",' +
+        '"history":{"versions":20,"days":90,"since":"2025-11-20T00:54:20.001Z"},"public_read":true}}',
+    ],
+    [
       'a namespace that was deleted',
       change({ type: 'namespace.deleted', namespace: 'acme', id: NAMESPACE.id }),
       6,

@@ -11,6 +11,7 @@ import {
 } from '../../protocol/input/schema.ts';
 import type { DeliveryEvent, WebhookEvent } from '../../protocol/webhooks.ts';
 import type { WebhookRow } from '../../store/webhooks/webhooks.ts';
+import { HISTORY_SCHEMA, type HistoryResource, historyResource } from '../namespaces/rules.ts';
 
 /** The `data` of each event. It must not identify the customer. */
 interface EventData {
@@ -34,6 +35,7 @@ interface EventData {
     readonly created_at: string;
     readonly updated_at: string;
     /** As over REST: there only while it is so. */
+    readonly history?: HistoryResource;
     readonly public_read?: true;
     readonly suspended?: true;
   };
@@ -77,6 +79,7 @@ export function eventOf(change: Change): CustomerEvent | null {
           max_ttl: change.maxTtl ?? LIMITS.openTtlDefault,
           created_at: formatTime(createdAt),
           updated_at: formatTime(updatedAt),
+          ...historyResource(change.history),
           ...(change.publicRead && { public_read: true }),
           ...(change.suspended && { suspended: true }),
         },
@@ -166,10 +169,11 @@ const DATA: { readonly [E in keyof EventData]: ObjectSchema } = {
       },
       created_at: TIME,
       updated_at: TIME,
+      history: HISTORY_SCHEMA,
       public_read: { const: true, description: 'Only while everyone may read the namespace over DNS' },
       suspended: { const: true, description: 'Only while the operator has suspended the namespace' },
     },
-    { max_ttl: true, public_read: true, suspended: true },
+    { max_ttl: true, history: true, public_read: true, suspended: true },
   ),
   'namespace.deleted': resourceSchema<EventData['namespace.deleted']>('NamespaceDeletedData', {
     namespace: NAMESPACE,

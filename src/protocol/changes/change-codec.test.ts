@@ -155,6 +155,17 @@ const REFUSED: readonly (readonly [string, EncodedChange, string])[] = [
     row({ type: 'namespace.upserted' }, { ...namespace, maxTtl: LIMITS.openTtlMax + 1 }),
     'maxTtl',
   ],
+  [
+    'a history that is a number',
+    row({ type: 'namespace.upserted' }, { ...namespace, history: 5 }),
+    'history',
+  ],
+  ['a history that is null', row({ type: 'namespace.upserted' }, { ...namespace, history: null }), 'history'],
+  [
+    'a history without a beginning',
+    row({ type: 'namespace.upserted' }, { ...namespace, history: { versions: 5, days: 5 } }),
+    'history',
+  ],
   ['no id', row({ type: 'namespace.deleted' }, { v: 1 }), 'id'],
   ['an owner of a dataset', dataset('withdrawn', { versionId: VERSION_ID }, { owner: 'customer' }), 'owner'],
   [

@@ -5,7 +5,7 @@
  */
 
 import { LIMITS } from '../../base/limits.ts';
-import type { Change, ChangeBody, ChangeCause } from '../change.ts';
+import type { Change, ChangeBody, ChangeCause, KeptHistory } from '../change.ts';
 import { PUBLIC_NAMESPACE } from '../names/labels.ts';
 import {
   boolean,
@@ -198,6 +198,7 @@ function read(row: EncodedChange, body: Body): Change {
         publicRead: boolean('publicRead', body.publicRead),
         suspended: boolean('suspended', body.suspended),
         ...(body.maxTtl !== undefined && { maxTtl: openTtl('maxTtl', body.maxTtl) }),
+        ...(body.history !== undefined && { history: keptHistory(body.history) }),
         recordsCount: count('recordsCount', body.recordsCount),
         createdAt: time('createdAt', body.createdAt),
         updatedAt: time('updatedAt', body.updatedAt),
@@ -217,6 +218,15 @@ function read(row: EncodedChange, body: Body): Change {
     default:
       throw new ChangeFormatError(row.seq, 'type');
   }
+}
+
+function keptHistory(value: unknown): KeptHistory {
+  const { versions, days, since } = (value ?? {}) as Body;
+  return {
+    versions: count('history', versions),
+    days: count('history', days),
+    since: time('history', since),
+  };
 }
 
 type Head = Pick<Change, 'seq' | 'at' | 'owner' | 'cause'>;
