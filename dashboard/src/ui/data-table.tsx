@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type Shortcut, useShortcuts } from '../app/shortcuts.ts';
 import { t } from '../text/text.ts';
 import { type RowWindow, rowWindow } from './window-rows.ts';
@@ -80,9 +80,16 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     from: 0,
     until: Math.min(rows.length, (visibleRows ?? 15) + 9),
   });
-  const [current, setCurrent] = useState(-1);
+  /** Key of the row under the keyboard, and of the one that was selected last: rows of others may come before them. */
+  const [currentKey, setCurrentKey] = useState<string | null>(null);
+  const anchorKey = useRef<string | null>(null);
+  const placeOf = (key: string | null): number =>
+    key === null ? -1 : rows.findIndex((row) => rowKey(row) === key);
+  const current = useMemo(() => placeOf(currentKey), [rows, currentKey]);
+  /** Where the row under the keyboard is, or was before it left the table. */
+  const lastPlace = useRef(-1);
+  if (current >= 0) lastPlace.current = current;
   const [rowHeight, setRowHeight] = useState(ROW_REMS * rem());
-  const anchor = useRef(-1);
   const opening = useRef<ReturnType<typeof setTimeout> | null>(null);
   const measure = (): void => {
     const element = body.current;
@@ -105,12 +112,16 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
+  const makeCurrent = (at: number): void => {
+    const row = rows[at];
+    setCurrentKey(row === undefined ? null : rowKey(row));
+    props.onCurrent?.(row ?? null);
+  };
   const goTo = (to: number): void => {
     const at = Math.max(0, Math.min(rows.length - 1, to));
     const element = body.current;
     if (element === null || rows.length === 0) return;
-    setCurrent(at);
-    props.onCurrent?.(rows[at] ?? null);
+    makeCurrent(at);
     const top = at * rowHeight;
     const height = element.clientHeight - rowHeight;
     if (top < element.scrollTop) element.scrollTop = top;
@@ -122,9 +133,9 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     const row = rows[at];
     if (row === undefined || onSelect === undefined) return;
     const next = new Set(selected);
-    const from = anchor.current;
-    anchor.current = at;
-    if (isRange && from >= 0 && from < rows.length) {
+    const from = placeOf(anchorKey.current);
+    anchorKey.current = rowKey(row);
+    if (isRange && from >= 0) {
       for (const one of rows.slice(Math.min(from, at), Math.max(from, at) + 1)) next.add(rowKey(one));
     } else if (!next.delete(rowKey(row))) next.add(rowKey(row));
     onSelect(next);
@@ -132,9 +143,12 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const open = (row: Row | undefined): void => {
     if (row !== undefined) onOpen?.(row);
   };
+  // The row after one that is gone stands at its place.
+  const below = current >= 0 ? current + 1 : Math.max(0, lastPlace.current);
+  const above = lastPlace.current - 1;
   const acts = {
-    next: () => goTo(current + 1),
-    previous: () => goTo(current - 1),
+    next: () => goTo(below),
+    previous: () => goTo(above),
     select: () => toggle(current),
     selectRange: () => toggle(current, true),
   };
@@ -144,10 +158,10 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       return;
     const page = Math.max(1, Math.floor((body.current?.clientHeight ?? 0) / rowHeight) - 2);
     const to = {
-      ArrowDown: current + 1,
-      ArrowUp: current - 1,
-      PageDown: current + page,
-      PageUp: current - page,
+      ArrowDown: below,
+      ArrowUp: above,
+      PageDown: below - 1 + page,
+      PageUp: above + 1 - page,
       Home: 0,
       End: rows.length - 1,
     }[event.key];
@@ -233,9 +247,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
               tabIndex={at === current ? 0 : -1}
               class={`table-row ${at === current ? 'current' : ''} ${selected?.has(rowKey(row)) ? 'selected' : ''}`}
               onFocus={() => {
-                if (at === current) return;
-                setCurrent(at);
-                props.onCurrent?.(row);
+                if (at !== current) makeCurrent(at);
               }}
               onClick={(event) => {
                 const target = event.target as Element;

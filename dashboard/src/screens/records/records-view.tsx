@@ -83,7 +83,8 @@ export function RecordsView({ namespace }: RecordsViewProps) {
   const [saved, setSaved] = useState<Saved | null>(null);
   const [arrival, setArrival] = useState<{ readonly id: string; readonly now: Arrival } | null>(null);
   const selection = useSelection(JSON.stringify(texts));
-  const current = useRef<RecordRow | null>(null);
+  /** Of the row under the keyboard. */
+  const currentId = useRef<string | null>(null);
   const onSaved = (done: Saved): void => {
     setCreating(false);
     setEdited(null);
@@ -123,7 +124,9 @@ export function RecordsView({ namespace }: RecordsViewProps) {
     }
   };
   const editCurrent = (isInPlace: boolean): void => {
-    if (current.current !== null) void startEdit(current.current, isInPlace);
+    // As the list has it now, not as it was when the keyboard came to it.
+    const row = pages.rows.find(({ id }) => id === currentId.current);
+    if (row !== undefined) void startEdit(row, isInPlace);
   };
   const acts = useRef({ create: () => setCreating(true), edit: editCurrent });
   acts.current.edit = editCurrent;
@@ -286,7 +289,7 @@ export function RecordsView({ namespace }: RecordsViewProps) {
           onSort={(id) => setQuery({ sort: sortOnClick(sort, id) })}
           onEdit={(row) => void startEdit(row, true)}
           onCurrent={(row) => {
-            current.current = row;
+            currentId.current = row?.id ?? null;
           }}
           onOpen={({ id }) => setQuery({ record: id }, {})}
           hasCards

@@ -83,7 +83,7 @@ export function SelectionBar(props: SelectionBarProps) {
       items.push({ key, record: { key, ...(parts.expires_in === undefined ? fields : rest), ...parts } });
     }
     setJob({
-      title: tn('records.bulkChange', items.length),
+      title: tn('records.bulkChange', items.length, { key: items[0]?.key ?? '' }),
       text: `${writes(items.length)} ${t('records.bulkChangeText')}`,
       chosen,
       items,
@@ -93,7 +93,7 @@ export function SelectionBar(props: SelectionBarProps) {
   const askDelete = async (): Promise<void> => {
     const held = await holdRecords(api, chosen, filter, namespaces);
     setJob({
-      title: tn('records.bulkDelete', chosen.length),
+      title: tn('records.bulkDelete', chosen.length, { key: chosen[0]?.key ?? '' }),
       text: `${writes(chosen.length)} ${t(held === null ? 'records.bulkDeleteText' : 'records.bulkDeleteUndo')}`,
       chosen,
       items: chosen.map(({ key }) => ({ key, record: null })),
