@@ -71,6 +71,28 @@ browserTest('history', (get) => {
     await shot('namespace-history');
   });
 
+  it('limits that another owner has set meanwhile are shown, and not put back by a form that was open', async () => {
+    const { page } = get();
+    const [acme] = (await ada.call('GET', '/namespaces')).body as { id: string }[];
+    const path = `/namespaces/${acme?.id}`;
+    const kept = async (): Promise<unknown> => {
+      const { versions, days } = ((await ada.call('GET', path)).body as { history: Record<string, number> })
+        .history;
+      return [versions, days];
+    };
+    await ada.call('PATCH', path, { namespace: { history: { versions: 100, days: 90 } } });
+    const save = page.getByRole('button', { name: 'Save' });
+    await page.getByLabel('Days at most').fill('120');
+    await save.click();
+    await page.getByRole('alert').getByText('to 100 versions and 90 days meanwhile').waitFor();
+    assert.deepEqual(await kept(), [100, 90]);
+    assert.equal(await page.getByLabel('Versions of a record at most').inputValue(), '100');
+    await save.click();
+    await page.getByText('The history has the new limits now.').waitFor();
+    assert.deepEqual(await kept(), [100, 120]);
+    await ada.call('PATCH', path, { namespace: { history: { versions: 20, days: 90 } } });
+  });
+
   it('versions are compared, as JSON, as text and as octets', async () => {
     const { page, origin, axe, shot } = get();
     await write('{"on":true,"id":12345678901234567890}', 'application/json');

@@ -241,6 +241,29 @@ browserTest(
       await page.getByRole('rowheader', { name: 'hook', exact: true }).waitFor({ state: 'detached' });
     });
 
+    it('keep what somebody else has changed while their form was open', async () => {
+      const { page, origin } = get();
+      const made = await createHook(ada, world.url('ok', 0), ['record.upserted', 'record.deleted']);
+      const path = `/webhooks/${made.id}`;
+      await page.goto(`${origin}${path}`);
+      await page.getByRole('button', { name: 'Edit', exact: true }).click();
+      const form = page.getByRole('dialog', { name: 'Edit' });
+      await form.getByRole('textbox', { name: 'Name' }).fill('hook of Ada');
+      await form.getByRole('checkbox', { name: 'namespace.deleted' }).check();
+      await form.getByRole('checkbox', { name: 'namespace.deleted' }).uncheck();
+      const webhook = {
+        url: world.url('ok', 1),
+        events: ['record.upserted'],
+        scopes: { namespaces: ['acme'] },
+      };
+      await ada.call('PATCH', path, { webhook });
+      await form.getByRole('button', { name: 'Save' }).click();
+      await page.getByRole('heading', { level: 1, name: 'hook of Ada' }).waitFor();
+      const now = (await ada.call('GET', path)).body as Record<string, unknown>;
+      assert.deepEqual({ ...now, name: 'hook of Ada', ...webhook }, now);
+      await ada.call('DELETE', path);
+    });
+
     it('that do not exist are said not to', async () => {
       const { page, origin, axe, allow } = get();
       allow(/status of 404/);

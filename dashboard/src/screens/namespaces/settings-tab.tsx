@@ -5,7 +5,7 @@ import { useMeta } from '../../app/meta.ts';
 import { useUser } from '../../app/session.ts';
 import { invalidate } from '../../data/resource.ts';
 import { useAction } from '../../data/use-action.ts';
-import { date } from '../../format/format.ts';
+import { count, date } from '../../format/format.ts';
 import { t } from '../../text/text.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
@@ -33,8 +33,12 @@ const DAYS = 90;
 /** Whether replaced and deleted values are kept, and what that means for their erasure. */
 function HistorySetting({ namespace: { id, name, history } }: SettingsTabProps) {
   const { value: meta } = useMeta();
-  const [versions, setVersions] = useState(String(history?.versions ?? VERSIONS));
-  const [days, setDays] = useState(String(history?.days ?? DAYS));
+  /** What the fields were filled from. */
+  const [seen, setSeen] = useState(history);
+  const [typed, setTyped] = useState<Readonly<Partial<Record<'versions' | 'days', string>>>>({});
+  const versions = typed.versions ?? String(seen?.versions ?? VERSIONS);
+  const days = typed.days ?? String(seen?.days ?? DAYS);
+  const [isOther, setOther] = useState(false);
   const [isEnding, setEnding] = useState(false);
   const { isBusy, error, run } = useAction();
   const isOwner = useUser().organization?.role !== 'member';
@@ -64,7 +68,18 @@ function HistorySetting({ namespace: { id, name, history } }: SettingsTabProps) 
           onSubmit={(event) => {
             event.preventDefault();
             run(async () => {
-              await api.namespaces.update(id, { history: { versions: +versions, days: +days } });
+              setOther(false);
+              const { history: now } = await api.namespaces.get(id);
+              // Both limits are written together, and a smaller one erases: not those that somebody else has set meanwhile.
+              if (now?.versions !== seen?.versions || now?.days !== seen?.days) {
+                setSeen(now);
+                setOther(true);
+                return read();
+              }
+              setSeen(
+                (await api.namespaces.update(id, { history: { versions: +versions, days: +days } })).history,
+              );
+              setTyped({});
               read();
               toast(t(isOn ? 'history.saved' : 'history.begun', { name }));
             });
@@ -76,17 +91,24 @@ function HistorySetting({ namespace: { id, name, history } }: SettingsTabProps) 
               help={t('history.from1', { max: meta?.limits.history_versions ?? 100 })}
               type="number"
               value={versions}
-              onInput={setVersions}
+              onInput={(text) => setTyped((before) => ({ ...before, versions: text }))}
             />
             <TextField
               label={t('history.daysMost')}
               help={t('history.from1', { max: meta?.limits.history_days ?? 365 })}
               type="number"
               value={days}
-              onInput={setDays}
+              onInput={(text) => setTyped((before) => ({ ...before, days: text }))}
             />
           </div>
           {isOn ? <p class="dim">{t('history.lessErases')}</p> : null}
+          {isOther ? (
+            <p role="alert" class="note bad">
+              {seen === undefined
+                ? t('history.otherEnded')
+                : t('history.otherSet', { versions: count(seen.versions), days: count(seen.days) })}
+            </p>
+          ) : null}
           {error === undefined ? null : <ErrorNote error={error} />}
           <div class="actions">
             <Button type="submit" tone="primary" isBusy={isBusy}>
@@ -110,6 +132,8 @@ function HistorySetting({ namespace: { id, name, history } }: SettingsTabProps) 
           onClose={() => setEnding(false)}
           onConfirm={async () => {
             await api.namespaces.update(id, { history: null });
+            setSeen(undefined);
+            setOther(false);
             read();
             toast(t('history.ended', { name }));
           }}
@@ -123,7 +147,7 @@ function HistorySetting({ namespace: { id, name, history } }: SettingsTabProps) 
 
 /** How long caches keep answers of a namespace that everyone may read. */
 function MaxTtl({ namespace: { id, max_ttl } }: SettingsTabProps) {
-  const [seconds, setSeconds] = useState(`${max_ttl}`);
+  const [seconds, setSeconds] = useState<string | null>(null);
   const { isBusy, error, run } = useAction();
   return (
     <form
@@ -131,19 +155,20 @@ function MaxTtl({ namespace: { id, max_ttl } }: SettingsTabProps) {
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
-        run(() =>
-          api.namespaces.update(id, { max_ttl: +seconds }).then(() => {
-            invalidate('namespaces');
-            toast(t('namespaces.maxTtlSaved'));
-          }),
-        );
+        run(async () => {
+          // Where nothing is typed, what somebody else has set meanwhile stays.
+          if (seconds !== null) await api.namespaces.update(id, { max_ttl: +seconds });
+          setSeconds(null);
+          invalidate('namespaces');
+          toast(t('namespaces.maxTtlSaved'));
+        });
       }}
     >
       <TextField
         label={t('namespaces.maxTtl')}
         help={t('namespaces.maxTtlHelp')}
         type="number"
-        value={seconds}
+        value={seconds ?? `${max_ttl}`}
         onInput={setSeconds}
       />
       {error === undefined ? null : <ErrorNote error={error} />}

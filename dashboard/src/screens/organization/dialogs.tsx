@@ -63,7 +63,8 @@ export function Rename({ organization: { id, name: before }, onClose }: OfOrgani
         submit={t('organization.save')}
         draft={draft}
         onSubmit={async () => {
-          await api.organizations.rename(id, name);
+          // Somebody else may have renamed it meanwhile.
+          if (draft.isChanged) await api.organizations.rename(id, name);
           invalidate('organizations');
           onClose();
         }}

@@ -44,10 +44,11 @@ export function EditWebhook(props: {
         webhook={webhook}
         startsAtUrl={startsAtUrl}
         submit={t('webhooks.save')}
-        onSubmit={async ({ name, url, events, scopes }) => {
-          const patch = { name, url, events, scopes: { namespaces: scopes?.namespaces ?? [] } };
-          setResource(`webhook ${webhook.id}`, await api.webhooks.update(webhook.id, patch));
-          invalidate('webhooks');
+        onSubmit={async (_, changed) => {
+          if (Object.keys(changed).length > 0) {
+            setResource(`webhook ${webhook.id}`, await api.webhooks.update(webhook.id, changed));
+            invalidate('webhooks');
+          }
           onClose();
         }}
       />

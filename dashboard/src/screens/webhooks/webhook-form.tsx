@@ -1,7 +1,13 @@
-import type { NewWebhook, WebhookEvent, WebhookResource } from '../../../../sdk/src/uqrp-sdk.ts';
+import { useState } from 'preact/hooks';
+import type {
+  NewWebhook,
+  WebhookEvent,
+  WebhookPatch,
+  WebhookResource,
+} from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
 import { useMeta } from '../../app/meta.ts';
-import { useDraft } from '../../data/drafts.ts';
+import { isSame, useDraft } from '../../data/drafts.ts';
 import { useResource } from '../../data/resource.ts';
 import { t } from '../../text/text.ts';
 import { DialogForm } from '../../ui/dialog-form.tsx';
@@ -16,16 +22,16 @@ export interface WebhookFormProps {
   readonly startsAtUrl?: boolean;
   /** Text of the button. */
   readonly submit: string;
-  readonly onSubmit: (webhook: NewWebhook) => Promise<void>;
+  /** @param changed what is not as it was when the form opened: somebody else may have changed the rest meanwhile */
+  readonly onSubmit: (webhook: NewWebhook, changed: WebhookPatch) => Promise<void>;
   /** The dialog must stay while the answer is on its way. */
   readonly onBusy?: (isBusy: boolean) => void;
 }
 
-interface WebhookDraft {
+interface Fields {
   readonly name: string;
   readonly url: string;
-  /** What is not ticked: the list of events may come after the form is there, and all are ticked. */
-  readonly left: ReadonlySet<string>;
+  readonly events: ReadonlySet<WebhookEvent>;
   readonly only: ReadonlySet<string>;
 }
 
@@ -33,21 +39,34 @@ interface WebhookDraft {
 export function WebhookForm({ webhook, startsAtUrl = false, submit, onSubmit, onBusy }: WebhookFormProps) {
   const meta = useMeta();
   const namespaces = useResource('namespaces', (signal) => api.namespaces.list({ signal }));
-  const draft = useDraft<WebhookDraft>(`webhook ${webhook?.id ?? ''}`, {
-    name: webhook?.name ?? '',
-    url: webhook?.url ?? '',
-    left: new Set(),
-    only: new Set(webhook?.scopes.namespaces ?? []),
-  });
-  const { name, url, left, only } = draft.value;
+  // The page reads the webhook again while the form is open.
+  const [before] = useState(webhook);
   const known = meta.value?.webhook_events ?? [];
-  const isTicked = (event: WebhookEvent): boolean =>
-    webhook === undefined ? !left.has(event) : webhook.events.includes(event) !== left.has(event);
-  const events = known.map((event) => event.name).filter(isTicked);
+  const initial: Fields = {
+    name: before?.name ?? '',
+    url: before?.url ?? '',
+    events: new Set(before?.events ?? known.map((event) => event.name)),
+    only: new Set(before?.scopes.namespaces ?? []),
+  };
+  const draft = useDraft<Partial<Fields>>(`webhook ${webhook?.id ?? ''}`, {});
+  const { name, url, events, only } = { ...initial, ...draft.value };
+  const change = <Name extends keyof Fields>(field: Name, value: Fields[Name]): void => {
+    draft.set((typed) => {
+      const { [field]: _, ...others } = typed;
+      return isSame([value], [initial[field]]) ? others : { ...others, [field]: value };
+    });
+  };
   // A deleted namespace stays in the list that names it.
   const names = new Set([...(namespaces.value ?? []).map((one) => one.name), ...only]);
-  const save = (): Promise<void> =>
-    onSubmit({ name, url: url.trim(), events, scopes: { namespaces: [...only] } });
+  const save = (): Promise<void> => {
+    const whole = { name, url: url.trim(), events: [...events], scopes: { namespaces: [...only] } };
+    return onSubmit(whole, {
+      ...('name' in draft.value && { name }),
+      ...('url' in draft.value && { url: whole.url }),
+      ...('events' in draft.value && { events: whole.events }),
+      ...('only' in draft.value && { scopes: whole.scopes }),
+    });
+  };
   return (
     <DialogForm
       submit={submit}
@@ -59,14 +78,14 @@ export function WebhookForm({ webhook, startsAtUrl = false, submit, onSubmit, on
       <TextField
         label={t('webhooks.name')}
         value={name}
-        onInput={(typed) => draft.change({ name: typed })}
+        onInput={(typed) => change('name', typed)}
         isRequired
         hasFocus={!startsAtUrl}
       />
       <TextField
         label={t('webhooks.url')}
         value={url}
-        onInput={(typed) => draft.change({ url: typed })}
+        onInput={(typed) => change('url', typed)}
         type="text"
         inputMode="text"
         hasFocus={startsAtUrl}
@@ -82,8 +101,8 @@ export function WebhookForm({ webhook, startsAtUrl = false, submit, onSubmit, on
             key={event.name}
             label={event.name}
             help={event.description}
-            isChecked={isTicked(event.name)}
-            onChange={() => draft.change({ left: toggled(left, event.name) })}
+            isChecked={events.has(event.name)}
+            onChange={() => change('events', toggled(events, event.name))}
           />
         ))}
         {meta.state === 'failed' ? <ErrorNote error={meta.error} again={meta.again} /> : null}
@@ -93,13 +112,13 @@ export function WebhookForm({ webhook, startsAtUrl = false, submit, onSubmit, on
         help={t('webhooks.namespacesHelp')}
         names={[...names]}
         chosen={only}
-        onChange={(chosen) => draft.change({ only: chosen })}
+        onChange={(chosen) => change('only', chosen)}
       />
     </DialogForm>
   );
 }
 
-function toggled(set: ReadonlySet<string>, value: string): ReadonlySet<string> {
+function toggled<Value>(set: ReadonlySet<Value>, value: Value): ReadonlySet<Value> {
   const next = new Set(set);
   if (!next.delete(value)) next.add(value);
   return next;
