@@ -1,12 +1,15 @@
 /** The palette does the work: records, forms, names, places and documents, by keyboard alone. */
+import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { browserTest, effectsRan } from '../support/browser/dashboard.ts';
-import { account } from '../support/server-process.ts';
+import { type Account, account } from '../support/server-process.ts';
 
 browserTest('palette', (get) => {
+  let ada: Account;
+
   it('the palette finds records, opens forms, asks names and shows what was visited', async () => {
     const { page, server, signIn, axe } = get();
-    const ada = account(server, 'ada@example.net', 'pro');
+    ada = account(server, 'ada@example.net', 'pro');
     for (const name of ['acme', 'shop']) await ada.call('POST', '/namespaces', { namespace: { name } });
     await ada.call('POST', '/records', {
       record: { key: 'eve.dark-mode.acme.v1', data: 'b24=', content_type: 'text/plain' },
@@ -54,5 +57,46 @@ browserTest('palette', (get) => {
     await palette.getByRole('option').nth(3).waitFor();
     await page.keyboard.press('Escape');
     await palette.waitFor({ state: 'detached' });
+  });
+
+  it('a name with a query token is asked, and gets into no address: not by the palette, not by the search', async () => {
+    const { page, origin } = get();
+    const spaces = (await ada.call('GET', '/namespaces')).body as unknown as { id: string; name: string }[];
+    const id = spaces.find(({ name }) => name === 'acme')?.id;
+    const minted = await ada.call('POST', `/namespaces/${id}/query_tokens`, {
+      name: 'x',
+      expires_in_days: 1,
+    });
+    const { token } = minted.body as { token: string };
+    const name = `get.auth-${token}.eve.dark-mode.acme.v1.uqrp.net`;
+    const addresses: string[] = [];
+    page.on('request', (request) => addresses.push(request.url()));
+    await page.goto(`${origin}/records`);
+    await page.getByRole('row').filter({ hasText: 'eve.dark-mode.acme.v1' }).waitFor();
+    await effectsRan(page);
+    await page.keyboard.press('/');
+    await page.keyboard.insertText(name);
+    await page.keyboard.press('Enter');
+    await page.getByText('A name with a token is not searched').waitFor();
+    await page.keyboard.press('Control+k');
+    const palette = page.getByRole('dialog', { name: 'Go to' });
+    await palette.getByRole('combobox').and(page.locator(':focus')).waitFor();
+    await page.keyboard.insertText(`?${name}`);
+    await palette.getByRole('option', { name: 'Documents' }).waitFor();
+    await page.keyboard.press('Control+A');
+    await page.keyboard.insertText(name);
+    await palette.getByRole('option', { name: 'Ask get.auth-••••••••.eve.dark-mode' }).waitFor();
+    // Longer than the pause after which records are asked for.
+    await page.waitForTimeout(500);
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`${origin}/playground`);
+    await page.getByRole('region', { name: 'Answer' }).getByText('on', { exact: true }).first().waitFor();
+    const field = await page.getByRole('textbox', { name: 'Name' }).first().inputValue();
+    assert.equal(field, 'get.auth-••••••••.eve.dark-mode.acme.v1.uqrp.net');
+    const entries = await page.evaluate('navigation.entries().map(({ url }) => url)');
+    assert.deepEqual(
+      [...addresses, ...(entries as (string | null)[])].filter((url) => url?.includes(token)),
+      [],
+    );
   });
 });

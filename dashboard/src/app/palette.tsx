@@ -1,10 +1,12 @@
 /** Goes to pages, records, namespaces and documents by their names, and does what is done everywhere. */
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { Found } from '../documents/search.ts';
+import { hasTokenLabel, maskText } from '../screens/playground/masked-name.ts';
 import { t } from '../text/text.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { ApiIcon, DocsIcon, Icon, RecordIcon } from '../ui/icon.tsx';
 import { api } from './client.ts';
+import { askInPlayground } from './handed-name.ts';
 import { type Item, pageItem, useItems } from './palette-items.ts';
 import { ranked } from './rank.ts';
 
@@ -121,11 +123,14 @@ function merged(items: readonly Item[], { text, isActions, records }: Asked): re
 function askItems(text: string): readonly Item[] {
   if (!/^[^\s.]+(?:\.[^\s.]+)+\.?$/.test(text)) return [];
   const path = `/playground?name=${encodeURIComponent(text)}`;
-  return [{ ...pageItem(path, t('shell.ask', { name: text }), t('shell.kindPlayground')), icon: ApiIcon }];
+  const item = pageItem(path, t('shell.ask', { name: maskText(text) }), t('shell.kindPlayground'));
+  const secret = hasTokenLabel(text) && { id: 'ask', run: () => askInPlayground(text) };
+  return [{ ...item, ...secret, icon: ApiIcon }];
 }
 
 async function recordsOf(text: string, signal: AbortSignal): Promise<readonly Item[]> {
-  if (text.length < LETTERS_MIN || /\s/.test(text)) return [];
+  // No key has such a label, and an address is kept in logs.
+  if (text.length < LETTERS_MIN || /\s/.test(text) || hasTokenLabel(text)) return [];
   const { items } = await api.records.list({ q: text.toLowerCase() }, { limit: RECORDS_MAX, signal }).page();
   return items.map(({ id, key }) => ({
     ...pageItem(`/records?record=${encodeURIComponent(id)}`, key, t('shell.kindRecord')),
@@ -159,7 +164,8 @@ function documentItem(text: string): Item {
     icon: DocsIcon,
     text: t('shell.documents'),
     kind: t('shell.kindDocument'),
-    run: () => location.assign(text === '' ? '/docs' : `/docs?q=${encodeURIComponent(text)}`),
+    run: () =>
+      location.assign(text === '' || hasTokenLabel(text) ? '/docs' : `/docs?q=${encodeURIComponent(text)}`),
   };
 }
 

@@ -1,5 +1,6 @@
 /** The address of the page: a signal that follows it, and functions that change it. */
 import { signal } from '@preact/signals';
+import { hasTokenLabel } from '../screens/playground/masked-name.ts';
 
 /** Where the page is. `query` has filters and selections, never secrets. */
 export interface Place {
@@ -77,14 +78,14 @@ export function navigate(to: string, { replace = false }: NavigateOptions = {}):
   place.value = placeOf(url);
 }
 
-/** Changes members of the query, and keeps the others. Null removes one. */
+/** Changes members of the query, and keeps the others. Null removes one, and so does a name with a query token. */
 export function setQuery(
   changes: Readonly<Record<string, string | null>>,
   options: NavigateOptions = { replace: true },
 ): void {
   const query = new URLSearchParams(place.value.query);
   for (const [name, value] of Object.entries(changes)) {
-    if (value === null || value === '') query.delete(name);
+    if (value === null || value === '' || hasTokenLabel(value.trim())) query.delete(name);
     else query.set(name, value);
   }
   const text = query.toString();

@@ -5,6 +5,7 @@ import { forgetDrafts } from '../data/drafts.ts';
 import { forgetResources, refetchAll, restRetriesWhile } from '../data/resource.ts';
 import { forgetUndo } from '../ui/toast.tsx';
 import { api, whenSessionIsLost } from './client.ts';
+import { handedName } from './handed-name.ts';
 import { tellOtherTabs, whenOtherTabTells } from './other-tabs.ts';
 import { forgetVisits } from './recent.ts';
 import { leaveWithoutQuestion } from './router.ts';
@@ -109,6 +110,7 @@ function forgetAll(): void {
   forgetUndo();
   forgetDrafts();
   forgetVisits();
+  handedName.value = null;
 }
 
 /** Ends the session here and on the server. */

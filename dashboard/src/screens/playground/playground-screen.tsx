@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Meta } from '../../../../sdk/src/uqrp-sdk.ts';
+import { handedName } from '../../app/handed-name.ts';
 import { useMeta } from '../../app/meta.ts';
 import { place, setQuery } from '../../app/router.ts';
 import { t } from '../../text/text.ts';
@@ -137,6 +138,13 @@ function Playground({ meta }: { readonly meta: Meta }) {
     onAsk(next, query.get('tamper') === '1');
     // Only the address asks: what is shown changes with each answer.
   }, [linked, query.get('type')]);
+  const handed = handedName.value;
+  useEffect(() => {
+    if (handed === null) return;
+    handedName.value = null;
+    setExperiment(null);
+    onAsk({ ...question, masked: maskName(handed, null) });
+  }, [handed]);
   useEffect(() => () => running.current?.abort(), []);
 
   const key = keyOf(question);

@@ -10,6 +10,7 @@ import { Select, TextField } from '../../ui/field.tsx';
 import { CloseIcon, Icon } from '../../ui/icon.tsx';
 import { SearchBox } from '../../ui/search-box.tsx';
 import { useTyped } from '../../ui/use-typed.ts';
+import { hasTokenLabel } from '../playground/masked-name.ts';
 import { FILTER_NAMES, type FilterTexts, isGoodFilter } from './record-filters.ts';
 
 export interface FilterBarProps {
@@ -77,11 +78,18 @@ export function FilterBar({ texts, namespaces, facets, isOneNamespace, children 
             value={texts.search}
             placeholder={t('records.searchFor')}
             onType={setTyped}
-            onSearch={(text) => set('search', text)}
+            onSearch={(text) => {
+              if (!hasTokenLabel(text.trim())) set('search', text);
+            }}
           />
         </div>
         <div class="actions">{children}</div>
       </div>
+      {hasTokenLabel(typed.trim()) ? (
+        <p role="status" class="dim">
+          {t('records.searchToken')}
+        </p>
+      ) : null}
       {facets === undefined || facets.records === 0 ? null : (
         <div class="facets">
           <Facets field="resource" chips={offered('resource')} chosen={texts.resource} onChange={choose} />

@@ -1,6 +1,7 @@
 /** The filters of the list, as they stand in the address. */
 import type { RecordFilter } from '../../../../sdk/src/uqrp-sdk.ts';
 import { foldCase } from '../../../../src/protocol/names/labels.ts';
+import { hasTokenLabel } from '../playground/masked-name.ts';
 
 /** As typed: what is no number or time is left out of the question and marked in its field. */
 export interface FilterTexts {
@@ -37,7 +38,7 @@ export function filterTexts(query: URLSearchParams): FilterTexts {
 export function isGoodFilter(field: keyof FilterTexts, text: string): boolean {
   if (text === '') return true;
   if (field === 'ttlMin' || field === 'ttlMax') return /^[0-9]{1,10}$/.test(text) && Number(text) <= TTL_MAX;
-  if (field === 'search') return SEARCH.test(text.trim());
+  if (field === 'search') return SEARCH.test(text.trim()) && !hasTokenLabel(text.trim());
   return field === 'after' || field === 'before' ? !Number.isNaN(Date.parse(text)) : true;
 }
 
