@@ -12,7 +12,7 @@ function lines(records: readonly object[]): string {
   return records.map((record) => `${JSON.stringify(record)}\n`).join('');
 }
 
-async function choose(page: Page, name: string, text: string): Promise<void> {
+async function choose(page: Page, name: string, text: string | Buffer): Promise<void> {
   const file = { name, mimeType: 'application/octet-stream', buffer: Buffer.from(text) };
   await page.getByLabel('File').setInputFiles(file);
 }
@@ -97,6 +97,60 @@ browserTest('import', (get) => {
     await page.getByText('Done: 2 written.').waitFor();
     const { body } = await ada.call('GET', '/records?key=database-url.settings.acme.v1');
     assert.equal(atob((body as { data: string }[])[0]?.data ?? ''), 'postgres://x');
+  });
+
+  it('a file that is not UTF-8 is refused, and no longer stored with other letters', async () => {
+    const { page, origin } = get();
+    await page.goto(`${origin}/records/import?namespace=acme`);
+    await choose(page, 'town.csv', Buffer.from('key;text\r\ntown.acme.v1;Z\u00fcrich\r\n', 'latin1'));
+    await page.getByText('town.csv is not text in UTF-8.').waitFor();
+    assert.equal(await page.getByRole('button', { name: /^Import \d/ }).count(), 0);
+  });
+
+  it('what was compared goes when another file, or another place for it, is chosen', async () => {
+    const { page } = get();
+    const start = page.getByRole('button', { name: /^Import \d/ });
+    await choose(page, 'first.csv', 'key,text\nfirst.acme.v1,one\n');
+    await start.waitFor();
+    await choose(page, 'second.env', 'SECOND=two\n');
+    await page.getByRole('textbox', { name: 'Resource' }).waitFor();
+    assert.equal(await start.count(), 0);
+    await page.getByRole('button', { name: 'Show what would change' }).click();
+    await start.waitFor();
+    await page.getByRole('textbox', { name: 'Resource' }).fill('other');
+    await start.waitFor({ state: 'detached' });
+  });
+
+  it('what somebody has changed since the comparison is not written over, but named; the rest is written', async () => {
+    const { page, allow } = get();
+    allow(/status of 412/);
+    const make = async (name: string): Promise<void> => {
+      const record = { key: `${name}.later.acme.v1`, data: btoa('theirs'), content_type: 'text/plain' };
+      assert.equal((await ada.call('POST', '/records/bulk', { records: [record] })).status, 200);
+    };
+    await make('a');
+    await make('b');
+    // More than are asked for one by one.
+    const names = ['a', 'b', 'c', 'd', ...Array.from({ length: 20 }, (_, n) => `n${n}`)];
+    await choose(page, 'a.csv', `key,text\n${names.map((name) => `${name}.later.acme.v1,mine\n`).join('')}`);
+    await page.getByText('22 new, 2 changed').waitFor();
+    await make('a');
+    await make('c');
+    await page.getByRole('button', { name: 'Import 24 records' }).click();
+    await page.getByText(/22 written/).waitFor();
+    for (const name of ['a', 'c']) {
+      const row = page.getByRole('row').filter({ hasText: `${name}.later.acme.v1` });
+      await row.getByText('Somebody has changed it since').waitFor();
+    }
+    const { body } = await ada.call('GET', '/records?resource=later&limit=100');
+    const theirs = (body as unknown as { key: string; data: string }[]).filter(
+      ({ data }) => atob(data) === 'theirs',
+    );
+    assert.deepEqual(theirs.map(({ key }) => key).sort(), ['a.later.acme.v1', 'c.later.acme.v1']);
+    for (const name of names) {
+      const [record] = (await ada.call('GET', `/records?key=${name}.later.acme.v1`)).body as { id: string }[];
+      await ada.call('DELETE', `/records/${record?.id}`);
+    }
   });
 
   it('stops, goes on, and survives a lost connection', async () => {

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { bytes } from '../../format/format.ts';
 import { t } from '../../text/text.ts';
 import { Button } from '../../ui/button.tsx';
@@ -23,22 +23,31 @@ export interface FilePickProps {
   /** The namespace that is chosen at first. */
   readonly wanted: string;
   readonly onPicked: (file: PickedFile) => Promise<void>;
+  /** Another file, or another way to read it: what was compared before is not of it. */
+  readonly onChange: () => void;
 }
 
 /** A file that is dropped or chosen, and how it is to be read. */
-export function FilePick({ namespaces, wanted, onPicked }: FilePickProps) {
+export function FilePick({ namespaces, wanted, onPicked, onChange }: FilePickProps) {
   const [file, setFile] = useState<{ readonly name: string; readonly text: string } | null>(null);
   const [format, setFormat] = useState<FileFormat>('jsonl');
   const [namespace, setNamespace] = useState(namespaces.includes(wanted) ? wanted : (namespaces[0] ?? ''));
   const [resource, setResource] = useState('env');
   const [isOver, setOver] = useState(false);
   const [fault, setFault] = useState<string | null>(null);
+  const newest = useRef<File | null>(null);
   const take = async (chosen: File | undefined): Promise<void> => {
     if (chosen === undefined) return;
-    if (chosen.size > FILE_MAX) return setFault(t('import.tooLarge', { limit: bytes(FILE_MAX) }));
-    const text = await chosen.text();
-    const found = formatOfFile(chosen.name, text);
+    newest.current = chosen;
+    onChange();
+    setFile(null);
     setFault(null);
+    if (chosen.size > FILE_MAX) return setFault(t('import.tooLarge', { limit: bytes(FILE_MAX) }));
+    const text = textOf(await chosen.arrayBuffer());
+    // A larger one that was chosen before may be read later.
+    if (newest.current !== chosen) return;
+    if (text === null) return setFault(t('import.notUtf8', { name: chosen.name }));
+    const found = formatOfFile(chosen.name, text);
     setFile({ name: chosen.name, text });
     setFormat(found);
     // The variables of a .env file need a place, which is asked for first.
@@ -98,7 +107,10 @@ export function FilePick({ namespaces, wanted, onPicked }: FilePickProps) {
               { value: 'csv', text: t('import.csv') },
               { value: 'env', text: t('import.env') },
             ]}
-            onChange={setFormat}
+            onChange={(chosen) => {
+              onChange();
+              setFormat(chosen);
+            }}
           />
           {format === 'env' ? (
             <>
@@ -106,14 +118,20 @@ export function FilePick({ namespaces, wanted, onPicked }: FilePickProps) {
                 word="resource"
                 label={t('import.resource')}
                 value={resource}
-                onInput={setResource}
+                onInput={(typed) => {
+                  onChange();
+                  setResource(typed);
+                }}
                 isCode
               />
               <Select
                 label={t('import.namespace')}
                 value={namespace}
                 options={namespaces.map((name) => ({ value: name, text: name }))}
-                onChange={setNamespace}
+                onChange={(chosen) => {
+                  onChange();
+                  setNamespace(chosen);
+                }}
               />
             </>
           ) : null}
@@ -122,6 +140,15 @@ export function FilePick({ namespaces, wanted, onPicked }: FilePickProps) {
       )}
     </>
   );
+}
+
+/** Null: it is not UTF-8, and would be stored with other letters in it. */
+function textOf(octets: ArrayBuffer): string | null {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(octets);
+  } catch {
+    return null;
+  }
 }
 
 /** Files that an import takes as they are. */

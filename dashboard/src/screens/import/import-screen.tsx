@@ -81,12 +81,16 @@ function Import({ meta, namespaces, wanted }: ImportProps) {
     invalidate('usage');
   }, [bulk.state]);
 
-  const dryRun = async ({ format, text, place: at }: PickedFile): Promise<void> => {
+  const forget = (): void => {
     reading.current.abort();
-    const ending = new AbortController();
-    reading.current = ending;
     setPlan(null);
     setError(undefined);
+    setCompared(null);
+  };
+  const dryRun = async ({ format, text, place: at }: PickedFile): Promise<void> => {
+    forget();
+    const ending = new AbortController();
+    reading.current = ending;
     setCompared(0);
     try {
       const context = {
@@ -97,7 +101,7 @@ function Import({ meta, namespaces, wanted }: ImportProps) {
       const rows = checkedRows(parseFile(format, text, at), context);
       const keys = new Set(rows.flatMap(({ record }) => (record === null ? [] : [record.key])));
       const stored = await storedRecords(api, namespaces, keys, setCompared, ending.signal);
-      setPlan(planOf(rows, stored, meta.limits.ttl_seconds_default ?? 300));
+      if (!ending.signal.aborted) setPlan(planOf(rows, stored, meta.limits.ttl_seconds_default ?? 300));
     } catch (failure) {
       if (!ending.signal.aborted) setError(failure);
     } finally {
@@ -109,7 +113,12 @@ function Import({ meta, namespaces, wanted }: ImportProps) {
   return (
     <>
       {bulk.state === 'idle' ? (
-        <FilePick namespaces={namespaces.map(({ name }) => name)} wanted={wanted} onPicked={dryRun} />
+        <FilePick
+          namespaces={namespaces.map(({ name }) => name)}
+          wanted={wanted}
+          onPicked={dryRun}
+          onChange={forget}
+        />
       ) : null}
       {compared === null ? null : (
         <p role="status" class="loading">
@@ -126,7 +135,7 @@ function Import({ meta, namespaces, wanted }: ImportProps) {
                 tone="primary"
                 isDisabled={writes.length === 0}
                 onClick={() => {
-                  if (bulk.state === 'idle') bulk.start(writes.map(({ key, record }) => ({ key, record })));
+                  if (bulk.state === 'idle') bulk.start(writes);
                 }}
               >
                 {tn('import.start', writes.length)}

@@ -79,6 +79,7 @@ describe('the dry run', () => {
       content_type: 'text/plain',
       ttl_seconds: 300,
       expires_at: '2030-01-01T00:00:00.000Z',
+      updated_at: '2026-01-01T00:00:00.000Z',
     };
     const same = { key: 'a.acme.v1', data: 'YQ==', content_type: 'text/plain', expires_at: '2030-01-01' };
     const plan = (record: object) =>
@@ -100,6 +101,7 @@ describe('the dry run', () => {
       content_type: 'application/octet-stream',
       ttl_seconds: 300,
       expires_at: null,
+      updated_at: '2026-01-01T00:00:00.000Z',
     };
     const plan = planOf(
       checkedRows(all, context),
@@ -110,8 +112,12 @@ describe('the dry run', () => {
       300,
     );
     assert.deepEqual(
-      toWrite(plan).map(({ key }) => key),
-      ['b.acme.v1', 'c.acme.v1', 'd.acme.v1'],
+      toWrite(plan).map(({ key, record }) => [key, record.if_updated_at]),
+      [
+        ['b.acme.v1', stored.updated_at],
+        ['c.acme.v1', null],
+        ['d.acme.v1', null],
+      ],
     );
     assert.deepEqual(plan.counts, { new: 2, changed: 1, same: 1, refused: 1 });
     const outcomes = new Map([

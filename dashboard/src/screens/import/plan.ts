@@ -1,6 +1,12 @@
 /** The dry run: what an import would do, row by row. */
 import type { ExportedRecord, NewRecord } from '../../../../sdk/src/uqrp-sdk.ts';
+import type { BulkRecord } from '../records/bulk-job.ts';
 import type { RefusalReason, Row } from './candidate.ts';
+
+/** As it was compared. */
+export interface StoredRecord extends ExportedRecord {
+  readonly updated_at: string;
+}
 
 export type Change = 'new' | 'changed' | 'same' | 'refused';
 
@@ -13,7 +19,7 @@ export interface PlannedRow {
   /** Fields that differ from the stored record. */
   readonly fields: readonly (keyof ExportedRecord)[];
   /** The stored record. */
-  readonly before: ExportedRecord | null;
+  readonly before: StoredRecord | null;
 }
 
 export interface Plan {
@@ -29,7 +35,7 @@ const TYPE_DEFAULT = 'application/octet-stream';
  */
 export function planOf(
   rows: readonly Row[],
-  stored: ReadonlyMap<string, ExportedRecord>,
+  stored: ReadonlyMap<string, StoredRecord>,
   ttlDefault: number,
 ): Plan {
   const counts = { new: 0, changed: 0, same: 0, refused: 0 };
@@ -41,7 +47,7 @@ export function planOf(
   return { rows: planned, counts };
 }
 
-function plannedRow(row: Row, stored: ReadonlyMap<string, ExportedRecord>, ttlDefault: number): PlannedRow {
+function plannedRow(row: Row, stored: ReadonlyMap<string, StoredRecord>, ttlDefault: number): PlannedRow {
   const { line, record } = row;
   if (record === null) {
     return { line, key: row.key, change: 'refused', record, refusal: row.refusal, fields: [], before: null };
@@ -74,7 +80,11 @@ function timeOf(text: string | null): number | null {
   return text === null ? null : Date.parse(text);
 }
 
-/** The records that an import would write. */
-export function toWrite(plan: Plan): readonly PlannedRow[] {
-  return plan.rows.filter(({ change }) => change === 'new' || change === 'changed');
+/** The records that an import would write, each on the condition that nobody has changed it since it was compared. */
+export function toWrite(plan: Plan): readonly { readonly key: string; readonly record: BulkRecord }[] {
+  return plan.rows.flatMap(({ key, change, record, before }) =>
+    record !== null && (change === 'new' || change === 'changed')
+      ? [{ key, record: { ...record, if_updated_at: before?.updated_at ?? null } }]
+      : [],
+  );
 }

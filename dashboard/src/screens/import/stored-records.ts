@@ -1,8 +1,10 @@
-import type { ExportedRecord, NamespaceResource, Uqrp } from '../../../../sdk/src/uqrp-sdk.ts';
+import type { NamespaceResource, Uqrp } from '../../../../sdk/src/uqrp-sdk.ts';
 import { keyParts } from '../records/record-rules.ts';
+import type { StoredRecord } from './plan.ts';
 
-/** Up to so many keys are asked for one by one; more are compared with an export of their namespace. */
+/** Up to so many keys are asked for one by one; more are compared with the list of their namespace. */
 const SINGLY = 20;
+const PAGE = 500;
 
 /**
  * The records that stand at some keys now.
@@ -10,13 +12,13 @@ const SINGLY = 20;
  * @param onRead called now and then with how many records were compared
  */
 export async function storedRecords(
-  api: Pick<Uqrp, 'records' | 'namespaces'>,
+  api: Pick<Uqrp, 'records'>,
   namespaces: readonly NamespaceResource[],
   keys: ReadonlySet<string>,
   onRead: (records: number) => void,
   signal: AbortSignal,
-): Promise<ReadonlyMap<string, ExportedRecord>> {
-  const stored = new Map<string, ExportedRecord>();
+): Promise<ReadonlyMap<string, StoredRecord>> {
+  const stored = new Map<string, StoredRecord>();
   if (keys.size <= SINGLY) {
     for (const key of keys) {
       const record = await api.records.find(key, { signal });
@@ -27,10 +29,13 @@ export async function storedRecords(
   const names = new Set([...keys].map((key) => keyParts(key).namespace));
   let read = 0;
   for (const namespace of namespaces.filter(({ name }) => names.has(name))) {
-    for await (const record of api.namespaces.export(namespace.id, { signal })) {
-      if (keys.has(record.key)) stored.set(record.key, record);
-      read += 1;
-      if (read % 500 === 0) onRead(read);
+    // An export has no `updated_at`, which is the condition of the write.
+    const pages = api.records.list({ namespace: namespace.name }, { limit: PAGE, signal }).pages();
+    for await (const { items } of pages) {
+      for (const record of items)
+        if (keys.has(record.key)) stored.set(record.key, { ...record, data: record.data ?? '' });
+      read += items.length;
+      onRead(read);
     }
   }
   return stored;

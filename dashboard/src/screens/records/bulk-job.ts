@@ -1,14 +1,20 @@
 /** Many writes as requests of up to 500 items, with progress, a stop, and a way to go on. */
 import { ApiError, type NewRecord, UqrpError } from '../../../../sdk/src/uqrp-sdk.ts';
+import { t } from '../../text/text.ts';
 
 /** Items of one request: each is done as a whole or not at all, and counts as one write. */
 export const BULK_STEP = 500;
+
+export interface BulkRecord extends NewRecord {
+  /** `updated_at` that the stored record must have; null: there must be none. Absent: whatever is there is replaced. */
+  readonly if_updated_at?: string | null;
+}
 
 /** A record to write, or a key to delete. */
 export interface BulkItem {
   readonly key: string;
   /** Null: delete the key. */
-  readonly record: NewRecord | null;
+  readonly record: BulkRecord | null;
 }
 
 export type Outcome = { readonly kind: 'done' } | { readonly kind: 'refused'; readonly message: string };
@@ -108,17 +114,17 @@ export function progressOf({ items, outcomes }: BulkJob, waits: number | null): 
 }
 
 /**
- * The faults of a 422 by item. Messages name their place: `records[3].data is not strict Base64`.
+ * The faults of a 422 by item, and the first one of a 412. Messages name their place: `records[3].data is not strict Base64`.
  * @param open indexes of the items that were sent, in their order
  */
 export function refusalsOf(error: ApiError, open: readonly number[]): ReadonlyMap<number, string> {
   const found = new Map<number, string>();
-  if (error.status !== 422) return found;
+  if (error.status !== 422 && error.status !== 412) return found;
   for (const message of error.messages) {
     const place = /^(?:records|delete)\[(\d+)\]\.?\s*/.exec(message);
     const at = place === null ? undefined : open[Number(place[1])];
     if (place === null || at === undefined) continue;
-    const rest = message.slice(place[0].length);
+    const rest = error.status === 412 ? t('records.bulkHasChanged') : message.slice(place[0].length);
     const before = found.get(at);
     found.set(at, before === undefined ? rest : `${before}; ${rest}`);
   }
