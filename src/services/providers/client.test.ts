@@ -141,6 +141,23 @@ describe('the provider client', () => {
     assert.equal((await ask('B')).kind, 'missing');
   });
 
+  it('does not say that there is no such thing while the second, which may know more, has not answered', async () => {
+    client = makeProviderClient({ feeds: feedsOf([first, second], true), clock: () => now, patienceMs: 1 });
+    first.answers = [{ kind: 'missing' }];
+    second.answers = [value(2), { kind: 'failed' }];
+    await ask();
+    now += 2 * TTL_MS;
+    const stale = await ask();
+    assert.ok(isStale(stale));
+    assert.ok(stale.kind === 'value' && stale.value.price === 2);
+    assert.deepEqual(await ask('B'), { kind: 'down' });
+    second.answers = [{ kind: 'limited', waitMs: 5000 }];
+    assert.deepEqual(await ask('C'), { kind: 'limited', retryAfter: 5 });
+    now += 5000;
+    second.answers = [{ kind: 'missing' }];
+    assert.equal((await ask('C')).kind, 'missing');
+  });
+
   it('reports how long to wait when no source has budget left, the shortest of all', async () => {
     first = new FakeSource('coinbase', [{ calls: 3, perMs: 60_000 }]);
     second = new FakeSource('kraken', [{ calls: 3, perMs: 10_000 }]);

@@ -156,7 +156,10 @@ export function makeProviderClient(options: ProviderClientOptions): ProviderClie
     entriesMax,
   });
 
-  /** Asks the sources in order until one answers. Only the first can report that nothing exists. */
+  /**
+   * Asks the sources in order until one answers. Only the first can report that nothing exists, or all of them together:
+   * with `asksNextWhenMissing` each may know more, and one that did not answer may know it.
+   */
   async function fetchFirst(
     feed: Feed<unknown>,
     key: string,
@@ -164,7 +167,7 @@ export function makeProviderClient(options: ProviderClientOptions): ProviderClie
     asker: Asker,
   ): Promise<CachedReading | Unavailable> {
     let waitMs = Number.POSITIVE_INFINITY;
-    let missing: CachedReading | null = null;
+    let denials = 0;
     for (const [index, source] of feed.sources.entries()) {
       const isHolder = entry?.source === source.name;
       // The source has announced that it has nothing newer yet.
@@ -174,13 +177,12 @@ export function makeProviderClient(options: ProviderClientOptions): ProviderClie
       const fetched = await guard.load(key, validator, clock, asker);
       const found = entryOf(fetched, feed, source.name, entry, clock());
       if (found !== null && found.value !== null) return found;
-      if (found !== null && index === 0) {
-        missing = found;
-        if (!feed.asksNextWhenMissing) break;
+      if (found !== null) {
+        denials++;
+        if (denials === feed.sources.length || (index === 0 && !feed.asksNextWhenMissing)) return found;
       }
       if (fetched.kind === 'limited') waitMs = Math.min(waitMs, fetched.waitMs);
     }
-    if (missing !== null) return missing;
     return Number.isFinite(waitMs)
       ? { kind: 'limited', retryAfter: Math.max(1, Math.ceil(waitMs / 1000)) }
       : DOWN;
