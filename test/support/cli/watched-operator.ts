@@ -43,11 +43,11 @@ export class WatchedOperator {
     return `log ${this.log.vkey} ${url}\n${witnesses.join('')}group g 2 w0 w1 w2\nquorum g\n`;
   }
 
-  /** Logs and serves a key. @param end unix second */
-  addKey(name: string, end: number | null = null): void {
-    const txt = keyTxt({ publicKey: rawPublicKey(keyOf(name)), since: PUBLISHED - 60, end });
+  /** Logs and serves a key. @param end unix second, as `since` */
+  addKey(name: string, end: number | null = null, since = PUBLISHED - 60): void {
+    const txt = keyTxt({ publicKey: rawPublicKey(keyOf(name)), since, end });
     this.log.append(txt);
-    const before = keyTxt({ publicKey: rawPublicKey(keyOf(name)), since: PUBLISHED - 60, end: null });
+    const before = keyTxt({ publicKey: rawPublicKey(keyOf(name)), since, end: null });
     this.keys = [...this.keys.filter((one) => one !== before), txt];
   }
 

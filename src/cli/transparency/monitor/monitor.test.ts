@@ -96,6 +96,32 @@ describe('a monitor', () => {
     assert.deepEqual(alarms, []);
   });
 
+  it('misses no key that the registry publishes no more, because nothing that is served names it', async () => {
+    const changed = 1_795_400_000;
+    operator.addKey(KEY, changed);
+    operator.addKey('second key', null, changed);
+    operator.publish(operator.manifest('sample', '1.2.0', 'second key'));
+    operator.addKey('key of a publisher');
+    operator.publish(operator.manifest('other', '0.1.0', 'key of a publisher'));
+    operator.retire(operator.manifest('other', '0.1.0', 'key of a publisher'));
+    operator.retire(operator.manifest('sample', '1.0.0', KEY));
+    const [first = '', second = ''] = operator.keys;
+    operator.keys = [first, second];
+    assert.equal(await open().round(), 0, JSON.stringify(alarms));
+
+    operator.keys = [second];
+    assert.equal(await open().round(), 1, '1.1.0 names the first key');
+    operator.retire(operator.manifest('sample', '1.1.0', KEY));
+    assert.equal(await open().round(), 0, JSON.stringify(alarms));
+
+    operator.addKey('newest key', null, changed + 1);
+    operator.keys = [second];
+    assert.equal(await open().round(), 1, 'the newest key attests what comes next');
+    operator.keys = operator.keys.slice(1);
+    assert.equal(await open().round(), 2, 'and 1.2.0 names the second');
+    assert.deepEqual(codes(), ['logged_not_served']);
+  });
+
   it('tells of one dataset alone', async () => {
     operator.publish(operator.manifest('other', '0.1.0', KEY));
     operator.unserve(operator.manifest('other', '0.1.0', KEY));

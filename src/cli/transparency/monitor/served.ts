@@ -166,7 +166,7 @@ export async function compareServed(
     const keys = await ask(KEYS_SLUG);
     if (keys === null) return;
     for (const served of keys) checkKey(served);
-    for (const [kid, { leaf }] of sum.keys)
+    for (const { kid, leaf } of neededKeys(sum))
       if (!keys.some((served) => sameOctets(served, leaf)))
         raise('logged_not_served', null, `DNS does not serve key ${kid} as the log has it`, undefined, leaf);
   }
@@ -208,6 +208,19 @@ export async function compareServed(
   await attempt(overRest);
   if (txt !== null) await attempt(() => overDns(txt));
   return { alarms, faults };
+}
+
+/** Keys that the registry has to publish: those of versions that are not retired, and the newest. */
+function neededKeys({
+  versions,
+  keys,
+}: LogSum): readonly { readonly kid: string; readonly leaf: Uint8Array }[] {
+  const used = new Set<string>();
+  for (const ofSlug of versions.values())
+    for (const { manifest, retired } of ofSlug.values()) if (!retired) used.add(manifest.attkid);
+  const all = Array.from(keys, ([kid, { leaf, key }]) => ({ kid, leaf, since: key.since }));
+  const newest = all.reduce((best, { since }) => Math.max(best, since), 0);
+  return all.filter(({ kid, since }) => used.has(kid) || since === newest);
 }
 
 /** A manifest of a listing has members that its file has not. */
