@@ -182,13 +182,15 @@ interface Step {
 
 /**
  * MET Norway, Locationforecast 2.0 `compact` (NLOD 2.0, CC BY 4.0). Its terms: an identifying `User-Agent`, at most
- * four decimals, no request before `Expires`, then `If-Modified-Since`.
+ * four decimals, no request before `Expires`, then `If-Modified-Since` (within the hour that was read).
  */
 export function metno(base: string, { outbound, agent }: SourceContext): Source<Meteo> {
   return {
     name: 'metno',
     // All installations share 20 calls per second: this one uses a tenth.
     limits: [{ calls: 20, perMs: 10_000 }],
+    // Each hour has its temperature, and with one of them a day ends.
+    stepMs: HOUR_MS,
     async load(key, validator, now) {
       const { lat, lon } = cellOf(key);
       const url = join(base, `/weatherapi/locationforecast/2.0/compact?lat=${lat}&lon=${lon}`);

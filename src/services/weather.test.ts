@@ -229,6 +229,34 @@ describe('MET Norway', () => {
     }
   });
 
+  it('is read again after an hour and after midnight, also when it has not changed since', async () => {
+    const rig = await openRig({ endpoints: { openmeteo: null } });
+    try {
+      const dated = { 'last-modified': 'Wed, 31 Dec 2025 22:31:09 GMT' };
+      const whole = sends(fixture('metno.json'), 200, dated);
+      const unchanged = sends('', 304);
+      rig.replies.set('metno', (request, response) => {
+        (request.headers['if-modified-since'] === undefined ? whole : unchanged)(request, response);
+      });
+      const forecast = makeForecast(PLACES, rig.providers);
+      const ask = async (hours: number): Promise<string | undefined> => {
+        rig.now = NOW + hours * HOUR_MS;
+        const outcome = await askName(forecast, 'get.paris.forecast.public.v1', rig.now);
+        assert.ok(outcome.kind === 'answer' && outcome.stale !== true);
+        return /;d0=([^;]*);.*(;ts=.*)$/.exec(Buffer.from(outcome.text).toString())?.slice(1).join('');
+      };
+      const ts = (hours: number): string => `;ts=${(NOW + hours * HOUR_MS) / 1000}`;
+      assert.equal(await ask(22.2), `2026-01-01${ts(22)}`);
+      assert.equal(await ask(22.9), `2026-01-01${ts(22)}`);
+      assert.equal(await ask(23.3), `2026-01-01${ts(23)}`);
+      assert.equal(await ask(24.1), `2026-01-02${ts(24)}`);
+      const sent = rig.hits.map(({ headers }) => headers['if-modified-since'] !== undefined);
+      assert.deepEqual(sent, [false, true, false, false]);
+    } finally {
+      rig.close();
+    }
+  });
+
   it('has symbols with codes', () => {
     const table: readonly [unknown, number | null][] = [
       ['clearsky_day', 0],

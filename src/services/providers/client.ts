@@ -173,7 +173,7 @@ export function makeProviderClient(options: ProviderClientOptions): ProviderClie
       // The source has announced that it has nothing newer yet.
       if (isHolder && clock() < entry.notBefore) continue;
       const guard = guarded.get(source.name)!;
-      const validator = isHolder ? entry.validator : null;
+      const validator = isHolder && isSameStep(entry.time, clock(), source.stepMs) ? entry.validator : null;
       const fetched = await guard.load(key, validator, clock, asker);
       const found = entryOf(fetched, feed, source.name, entry, clock());
       if (found !== null && found.value !== null) return found;
@@ -203,6 +203,10 @@ export function makeProviderClient(options: ProviderClientOptions): ProviderClie
       for (const [name, budget] of state.budgets) guarded.get(name)?.budget.restore(budget, now);
     },
   };
+}
+
+function isSameStep(time: number, now: number, stepMs: number | undefined): boolean {
+  return stepMs === undefined || Math.floor(time / stepMs) === Math.floor(now / stepMs);
 }
 
 /** Upper limit of `notBefore`, in lifetimes: two hours for weather. The value itself becomes stale after one lifetime. */

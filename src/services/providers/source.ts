@@ -81,6 +81,11 @@ export interface SourceContext {
 export interface Source<T> {
   readonly name: SourceName;
   readonly limits: readonly RateLimit[];
+  /**
+   * Milliseconds, where the value depends on the time at which a response is read: a validator is sent within the same step of this length
+   * alone. After it an unchanged response has another value.
+   */
+  readonly stepMs?: number;
   /** `key` in the spelling of the feed; `validator` of the cached value, if from this source; `now` in ms since the epoch. */
   load(key: string, validator: string | null, now: number): Promise<Fetched<T>>;
 }
