@@ -139,6 +139,11 @@ onEachEngine((create) => {
       const { manifest, items } = world.sign('1.0.1', itemLines(3));
       writeFileSync(manifest, '{"slug": "demo"}');
       await assert.rejects(world.import(store, { manifest, items, signed: files.signed }), fault(/\.json: /));
+      writeFileSync(manifest, JSON.stringify({ ...files.signed, slug: 'auth-list' }));
+      await assert.rejects(
+        world.import(store, { manifest, items, signed: files.signed }),
+        fault('slug must not begin with auth-'),
+      );
       assert.deepEqual((await replay(store, 'log')).versions.size, 0);
       assert.equal((await store.changes.bounds()).head, 0);
       assert.deepEqual(

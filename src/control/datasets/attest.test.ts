@@ -116,6 +116,7 @@ describe('attested files', () => {
       ['{', /: the manifest is not JSON in UTF-8$/],
       [Buffer.from('{"slug": "\xff"}', 'latin1'), /: the manifest is not JSON in UTF-8$/],
       [JSON.stringify({ ...MANIFEST, slug: 'A', version: '1' }), /: slug must.*\n.*: version must/],
+      [JSON.stringify({ ...MANIFEST, slug: 'auth-list' }), /: slug must not begin with auth-, as tokens/],
       [JSON.stringify({ ...MANIFEST, sha256: '' }), /: sha256 is not a known field$/],
       [JSON.stringify(MANIFEST).padEnd(16_385), / is longer than 16384 octets$/],
     ] as const) {

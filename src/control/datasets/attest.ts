@@ -7,6 +7,7 @@ import {
   type SignedManifest,
   type SignedRead,
 } from '../../protocol/datasets/manifest.ts';
+import { isAskable } from '../../protocol/datasets/query.ts';
 import { type CheckedItems, type CheckOptions, checkItems, DatasetFault, sha256Of } from './items.ts';
 import type { AttestationKey } from './keys.ts';
 
@@ -15,6 +16,12 @@ export function readManifestFile<T>(path: string, read: (value: unknown) => Sign
   const result = read(parse(path, readBounded(path)));
   if (result.ok) return result.value;
   throw new DatasetFault(result.faults.map((fault) => `${path}: ${fault}`));
+}
+
+/** @throws DatasetFault for a dataset that would be published, and that no DNS query could name */
+export function requireAskable(path: string, slug: string): void {
+  if (!isAskable(slug))
+    throw new DatasetFault([`${path}: slug must not begin with auth-, as tokens in DNS names do`]);
 }
 
 function parse(path: string, octets: Buffer): unknown {
@@ -55,6 +62,7 @@ export function attestFiles(
   options: ItemsOptions,
 ): SignedManifest {
   const manifest = readManifestFile(files.manifest, readManifest);
+  requireAskable(files.manifest, manifest.slug);
   const { sha256 } = checkItems(files.items, { ...options, slug: manifest.slug });
   return attest(manifest, sha256, key.privateKey, Math.floor(now / 1000));
 }

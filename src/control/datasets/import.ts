@@ -25,7 +25,13 @@ import type { Db, Tx } from '../../store/store.ts';
 import type { HasClock, HasIds, HasStore, HasTransparencyLog } from '../deps.ts';
 import { appendLogEntries, keyEntry, manifestEntry } from '../transparency/append.ts';
 import { LOG_SLUG } from '../transparency/init.ts';
-import { checkAttestedItems, type DatasetFiles, type ItemsOptions, readManifestFile } from './attest.ts';
+import {
+  checkAttestedItems,
+  type DatasetFiles,
+  type ItemsOptions,
+  readManifestFile,
+  requireAskable,
+} from './attest.ts';
 import { type CheckedItems, DatasetFault } from './items.ts';
 import { type AttestationKey, keyOfManifest, loggedKeys, ownKeyRows, storeKeys } from './keys.ts';
 import { LAYOUT, PartSpool } from './part-spool.ts';
@@ -249,6 +255,7 @@ export async function importDataset(
   options: ImportOptions,
 ): Promise<Imported> {
   const manifest = readManifestFile(files.manifest, readSignedManifest);
+  requireAskable(files.manifest, manifest.slug);
   if (deps.isLogged && manifest.slug === LOG_SLUG)
     throw new DatasetFault([`${files.manifest}: the slug ${LOG_SLUG} is that of the transparency log`]);
   const own = ownKeyRows(options.own);

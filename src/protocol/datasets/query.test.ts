@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { parseQueryName } from '../names/query-name.ts';
 import { MALFORMED_TEXTS, type MalformedCause } from '../query/outcome.ts';
 import {
   type DatasetQuery,
   identityLabel,
+  isAskable,
   isItemKey,
   isSlug,
   manifestLabel,
@@ -249,5 +251,16 @@ describe('slugs', () => {
     for (const slug of ['keys', 'x-k', 'a-v-b', 'A', '', 'a b']) assert.notEqual(slugFault(slug), null, slug);
     for (const slug of ['k', 'v', 'x-v', 'key', 'a--b', S40]) assert.equal(slugFault(slug), null, slug);
     assert.ok(isSlug('keys') && isSlug('x-k'));
+  });
+
+  it('that begin like a token are read, and no query is for them', () => {
+    assert.equal(slugFault('auth-list'), null);
+    assert.equal(isAskable('auth-list'), false);
+    for (const slug of ['auth', 'authors', 'b64-list', 'log']) assert.ok(isAskable(slug), slug);
+    for (const slug of ['auth-list', 'b64-list']) {
+      const parsed = parseQueryName(`manifest.${slug}.datasets.public.v1`);
+      const asked = parsed.kind === 'query' ? parsed.query.params : [];
+      assert.deepEqual(asked, isAskable(slug) ? [slug] : [], slug);
+    }
   });
 });

@@ -1,4 +1,5 @@
 import { LIMITS } from '../../base/limits.ts';
+import { AUTH_PREFIX } from '../names/labels.ts';
 import type { MalformedCause } from '../query/outcome.ts';
 
 export const KEYS_SLUG = 'keys';
@@ -43,6 +44,11 @@ export function slugFault(text: string): string | null {
   if (text.endsWith('-k')) return 'must not end in -k';
   if (text === KEYS_SLUG) return 'is reserved';
   return null;
+}
+
+/** Whether DNS answers for a slug: a label that begins with `auth-` is the token of a query. An older change or log may have such a slug. */
+export function isAskable(slug: string): boolean {
+  return !slug.startsWith(AUTH_PREFIX);
 }
 
 /** @param key in lower case */

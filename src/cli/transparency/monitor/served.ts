@@ -4,7 +4,7 @@ import { LIMITS } from '../../../base/limits.ts';
 import { attestationKeyId } from '../../../protocol/datasets/attestation.ts';
 import { manifestTxt, readSignedManifest, type SignedManifest } from '../../../protocol/datasets/manifest.ts';
 import { readKeyTxt, readManifestTxt } from '../../../protocol/datasets/published.ts';
-import { compareVersions, KEYS_SLUG, manifestLabel } from '../../../protocol/datasets/query.ts';
+import { compareVersions, isAskable, KEYS_SLUG, manifestLabel } from '../../../protocol/datasets/query.ts';
 import type { LogSum } from '../../../protocol/transparency/entries.ts';
 import { sameOctets } from '../../../protocol/transparency/tree.ts';
 import { type Alarm, type AlarmCode, alarm } from './alarms.ts';
@@ -153,6 +153,7 @@ export async function compareServed(
       return await attempt(() => txt(label));
     }
     for (const [slug, versions] of logged()) {
+      if (!isAskable(slug)) continue;
       for (const [version, entry] of versions) {
         const served = await ask(manifestLabel(slug, version));
         for (const one of served ?? []) checkManifest(slug, version, one, 'DNS');
