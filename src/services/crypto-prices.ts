@@ -92,6 +92,14 @@ const OWN_NAMES: ReadonlyMap<string, string> = new Map([
   ['BTC', 'XBT'],
   ['DOGE', 'XDG'],
 ]);
+/**
+ * What Kraken takes as a quote, in its own names. It is asked for coin and quote in one word, and `ETHWUSD` is ETHW in USD: a quote of
+ * another name, such as WUSD, would get that price.
+ */
+const QUOTES: readonly string[] = [
+  ...['USD', 'EUR', 'GBP', 'CAD', 'JPY', 'AUD', 'CHF'],
+  ...['USDT', 'USDC', 'DAI', 'PYUSD', 'RLUSD', 'XBT', 'ETH'],
+];
 /** Kraken's error for a pair that it does not know. */
 const UNKNOWN = 'EQuery:Unknown asset pair';
 /** Errors about the pair that was asked for. */
@@ -107,25 +115,38 @@ export function kraken(base: string, { outbound, agent }: SourceContext): Source
     limits: [{ calls: 10, perMs: 10_000 }],
     async load(key, _validator, now) {
       const { sym, quote } = coinOf(key);
-      const pair = [sym, quote].map((name) => OWN_NAMES.get(name) ?? name).join('');
+      const coin = { sym: OWN_NAMES.get(sym) ?? sym, quote: OWN_NAMES.get(quote) ?? quote };
+      const pair = coin.sym + coin.quote;
+      if (quoteOf(pair) !== coin.quote) return { kind: 'missing' };
       const called = await call(join(base, `/0/public/Ticker?pair=${pair}`), { outbound, agent, now });
       if (called.kind !== 'body') return called.kind === 'unchanged' ? { kind: 'failed' } : called;
-      return parseKraken(jsonOf(called.text));
+      return parseKraken(jsonOf(called.text), coin);
     },
   };
 }
 
-/** `{"error":[],"result":{"XXBTZUSD":{"c":["1773.8","0.13"],"v":[today,24h],"o":"1783.57"}}}`, with one result. */
-export function parseKraken(data: unknown): Fetched<Market> {
+/** The longest quote at the end of a pair. */
+function quoteOf(pair: string): string | undefined {
+  return QUOTES.filter((quote) => pair.endsWith(quote)).toSorted((a, b) => b.length - a.length)[0];
+}
+
+/**
+ * `{"error":[],"result":{"XXBTZUSD":{"c":["1773.8","0.13"],"v":[today,24h],"o":"1783.57"}}}`, with one result, whose name must be that of
+ * the pair. Older coins have an X or Z before their name there.
+ * @param coin in Kraken's own names
+ */
+export function parseKraken(data: unknown, { sym, quote }: Coin): Fetched<Market> {
   const error = at(data, 'error', 0);
   if (error === UNKNOWN) return { kind: 'missing' };
   if (typeof error === 'string' && LIMITED.test(error)) return { kind: 'limited', waitMs: WAIT_MS };
   const result = at(data, 'result');
-  const entries = typeof result === 'object' && result !== null ? Object.values(result) : [];
-  const [entry] = entries as unknown[];
+  const entries: [string, unknown][] =
+    typeof result === 'object' && result !== null ? Object.entries(result) : [];
+  const [name, entry] = entries[0] ?? [];
   if (typeof error === 'string' && REFUSES_KEY.test(error)) return UNUSABLE;
   if (error !== undefined) return { kind: 'failed' };
-  if (entries.length !== 1) return unusable(data);
+  if (entries.length !== 1 || !new RegExp(`^[XZ]?${sym}[XZ]?${quote}$`).test(name ?? ''))
+    return unusable(data);
   const value = marketOf(at(entry, 'c', 0), null, at(entry, 'v', 1));
   return value === null ? UNUSABLE : { kind: 'value', value };
 }

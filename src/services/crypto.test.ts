@@ -7,6 +7,7 @@ import { makeCrypto } from './crypto.ts';
 import { parseCoinbase, parseKraken } from './crypto-prices.ts';
 import { jsonOf } from './providers/source.ts';
 
+const BITCOIN = { sym: 'XBT', quote: 'USD' };
 const UNKNOWN_PAIR = '{"error":["EQuery:Unknown asset pair"]}';
 
 describe('crypto', () => {
@@ -109,6 +110,31 @@ describe('crypto', () => {
     }
   });
 
+  it('does not take the price of a market whose coin and quote make the same word', async () => {
+    const rig = await openRig();
+    try {
+      rig.replies.set('coinbase', sends('{"message":"NotFound"}', 404));
+      rig.replies.set('kraken', (request, response) => {
+        const pair = new URL(request.url ?? '', 'http://x').searchParams.get('pair') ?? '';
+        sends(fixture('kraken.json').replace('XXBTZUSD', pair))(request, response);
+      });
+      const service = makeCrypto(rig.providers);
+      const ask = async (name: string) => {
+        // So that the budget is no matter.
+        rig.now += 60_000;
+        return await askName(service, `get.${name}.crypto.public.v1`, rig.now);
+      };
+      for (const name of ['eth-wusd', 'et-hwusd', 'et-husd', 'btcpy-usd'])
+        assert.equal(codeOf(await ask(name)), 'E004', name);
+      assert.deepEqual(new Set(rig.hits.map(({ source }) => source)), new Set(['coinbase']));
+      for (const name of ['ethw-usd', 'pyusd-usd', 'usdt-usd', 'btc-pyusd', 'eth-btc']) {
+        assert.equal(answerFields(await ask(name), service.about).prc, 63_120, name);
+      }
+    } finally {
+      rig.close();
+    }
+  });
+
   it('distrusts what it is sent', () => {
     const coinbase = jsonOf(fixture('coinbase.json')) as object;
     assert.deepEqual(parseCoinbase(coinbase), {
@@ -128,7 +154,7 @@ describe('crypto', () => {
       assert.equal(parseCoinbase({ ...coinbase, ...change }), null, JSON.stringify(change));
     }
     const kraken = fixture('kraken.json');
-    assert.deepEqual(parseKraken(jsonOf(kraken)), {
+    assert.deepEqual(parseKraken(jsonOf(kraken), BITCOIN), {
       kind: 'value',
       value: { price: 63_120, change: null, percent: null, volume: 2410.1 },
     });
@@ -139,7 +165,10 @@ describe('crypto', () => {
       ['{"error":[],"result":{}}', 'failed'],
       ['{"error":[],"result":{"A":{},"B":{}}}', 'failed'],
       [kraken.replace('63120.00000', '-1'), 'failed'],
+      [kraken.replace('XXBTZUSD', 'XBTUSD'), 'value'],
+      [kraken.replace('XXBTZUSD', 'XBTUSDT'), 'failed'],
+      [kraken.replace('XXBTZUSD', 'TXBTUSD'), 'failed'],
     ];
-    for (const [text, kind] of table) assert.equal(parseKraken(jsonOf(text)).kind, kind, text);
+    for (const [text, kind] of table) assert.equal(parseKraken(jsonOf(text), BITCOIN).kind, kind, text);
   });
 });

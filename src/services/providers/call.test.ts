@@ -35,6 +35,7 @@ test('which failures are of the source, and which of the name that was asked for
   assert.deepEqual(await quotes.load('VOD.L', null, 0), { kind: 'missing' });
   assert.deepEqual(parseTwelveData({ status: 'error', code: 403 }), UNUSABLE);
   assert.deepEqual(parseTwelveData({ status: 'error', code: 401 }), DOWN);
-  assert.deepEqual(parseKraken({ error: ['EGeneral:Invalid arguments'] }), UNUSABLE);
-  assert.deepEqual(parseKraken({ error: ['EService:Unavailable'] }), DOWN);
+  const coin = { sym: 'XBT', quote: 'USD' };
+  assert.deepEqual(parseKraken({ error: ['EGeneral:Invalid arguments'] }, coin), UNUSABLE);
+  assert.deepEqual(parseKraken({ error: ['EService:Unavailable'] }, coin), DOWN);
 });
