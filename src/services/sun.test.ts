@@ -9,6 +9,7 @@ import {
   codeOf,
   NOW,
 } from '../../test/support/services/check-service.ts';
+import { malformedAnswer } from './answers.ts';
 import { DAY_MS, parseDate } from './days.ts';
 import type { Places } from './places/place.ts';
 import { makeSun, SUN_ABOUT, sunDay } from './sun.ts';
@@ -134,6 +135,17 @@ test('the day that begins with a sunrise and has no sunset, and the poles', () =
   assert.ok(after.rise === undefined && after.set !== undefined && after.state === 'normal');
   assert.equal(sunDay(90, 0, Date.UTC(2026, 5, 21)).state, 'polarday');
   assert.equal(sunDay(-90, 0, Date.UTC(2026, 5, 21)).state, 'polarnight');
+});
+
+test('a solar day that begins or ends outside the years 0 to 9999 is no date', async () => {
+  for (const [date, east, west] of [
+    ['0000-01-01', '0_180', '0_-180'],
+    ['9999-12-31', '0_-180', '0_180'],
+  ] as const) {
+    assert.deepEqual(await sun.answer([date, east], NOW), malformedAnswer('date'), date);
+    const { rise, set } = answerFields(await sun.answer([date, west], NOW), SUN_ABOUT);
+    assert.ok(String(rise).length === 20 && String(set).length === 20, date);
+  }
 });
 
 test('its description holds, and its examples answer', async () => {

@@ -21,6 +21,7 @@ import {
 } from './places/place.ts';
 import { type FieldSchema, type Service, type ServiceDescription, serviceSchema } from './service.ts';
 
+const TEXT_LENGTH = '2026-06-21T03:43:07Z'.length;
 const INSTANT = '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}Z$';
 
 function instantField(description: string, example: string): FieldSchema {
@@ -170,6 +171,7 @@ export function makeSun(places: Places): Service {
       if (day === null) return malformedAnswer('date');
       if (isLocationFault(place)) return locationFault(place, now);
       const { rise, set, noon, dawn, dusk, length, state } = sunDay(place.lat, place.lon, day.start);
+      if ([rise, set, noon, dawn, dusk].some(hasNoText)) return malformedAnswer('date');
       const fields = {
         loc: placeText(place),
         date: dateText(day.start),
@@ -184,6 +186,12 @@ export function makeSun(places: Places): Service {
       return answeredForDay(fields, day, now);
     },
   };
+}
+
+/** An instant of the first or last solar day that is not in the years 0 to 9999, of which alone texts have a year of four digits. */
+function hasNoText(ms: number | undefined): boolean {
+  const text = secondText(ms);
+  return text !== undefined && text.length !== TEXT_LENGTH;
 }
 
 function namedDay(text: string): Day | null {
