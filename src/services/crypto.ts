@@ -1,6 +1,6 @@
 import { flatEnvelope, malformedAnswer, notEnabled, notFoundAnswer } from './answers.ts';
 import { coinKey, parseCoin } from './crypto-prices.ts';
-import { after, outcomeOf } from './providers/outcome.ts';
+import { after, outcomeOf, providedService } from './providers/outcome.ts';
 import type { Providers } from './providers/worker.ts';
 import { type Service, type ServiceDescription, serviceSchema } from './service.ts';
 
@@ -55,26 +55,27 @@ const CRYPTO_ABOUT: ServiceDescription = {
 
 /** The price of a coin: `get.<sym>[-<quote>].crypto`. */
 export function makeCrypto(providers: Providers): Service {
-  return {
+  return providedService({
     resource: 'crypto',
     operation: 'get',
     enabled: providers.has('crypto'),
     about: CRYPTO_ABOUT,
-    answer([label, ...more], now) {
+    plan([label, ...more], now) {
       if (label === undefined) return malformedAnswer('parameter');
       const coin = more.length > 0 ? null : parseCoin(label);
       if (coin === null) return malformedAnswer('value');
       // Nothing is traded for itself.
       if (coin.sym === coin.quote) return providers.has('crypto') ? notFoundAnswer(now) : notEnabled(now);
-      return after(providers.ask('crypto', coinKey(coin), now), (reading) =>
-        outcomeOf(reading, now, CRYPTO_ABOUT.ttl, ({ price, change, percent, volume }) => ({
-          ...coin,
-          prc: price,
-          chg: change ?? undefined,
-          pct: percent ?? undefined,
-          vol: volume,
-        })),
-      );
+      return () =>
+        after(providers.ask('crypto', coinKey(coin), now), (reading) =>
+          outcomeOf(reading, now, CRYPTO_ABOUT.ttl, ({ price, change, percent, volume }) => ({
+            ...coin,
+            prc: price,
+            chg: change ?? undefined,
+            pct: percent ?? undefined,
+            vol: volume,
+          })),
+        );
     },
-  };
+  });
 }

@@ -7,7 +7,7 @@ import {
   parseLocation,
   placeText,
 } from './places/place.ts';
-import { after, outcomeOf } from './providers/outcome.ts';
+import { after, outcomeOf, providedService } from './providers/outcome.ts';
 import type { Providers } from './providers/worker.ts';
 import { type FieldSchema, type Service, type ServiceDescription, serviceSchema } from './service.ts';
 import { LOCATION_PLACEHOLDER, METEO_CREDITS, METEO_ERRORS } from './weather.ts';
@@ -143,19 +143,20 @@ const FORECAST_ABOUT: ServiceDescription = {
 
 /** Three days at a place. Uses the feed of `weather`, so one provider call serves both. */
 export function makeForecast(places: Places, providers: Providers): Service {
-  return {
+  return providedService({
     resource: 'forecast',
     operation: 'get',
     enabled: providers.has('meteo'),
     about: FORECAST_ABOUT,
-    answer(params, now) {
+    plan(params, now) {
       const place = parseLocation(params, places);
       if (isLocationFault(place)) return locationFault(place, now);
-      return after(providers.ask('meteo', cellKey(place), now), (reading) =>
-        outcomeOf(reading, now, FORECAST_ABOUT.ttl, (meteo) => fieldsOf(place, meteo)),
-      );
+      return () =>
+        after(providers.ask('meteo', cellKey(place), now), (reading) =>
+          outcomeOf(reading, now, FORECAST_ABOUT.ttl, (meteo) => fieldsOf(place, meteo)),
+        );
     },
-  };
+  });
 }
 
 function fieldsOf(place: Place, { days }: Meteo): FlatFields {

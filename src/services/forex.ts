@@ -1,6 +1,6 @@
 import { flatEnvelope, malformedAnswer, notEnabled, notFoundAnswer } from './answers.ts';
 import { currencyPair, parsePair } from './forex-rates.ts';
-import { after, outcomeOf } from './providers/outcome.ts';
+import { after, outcomeOf, providedService } from './providers/outcome.ts';
 import type { Providers } from './providers/worker.ts';
 import { type Service, type ServiceDescription, serviceSchema } from './service.ts';
 
@@ -41,19 +41,20 @@ const FOREX_ABOUT: ServiceDescription = {
 
 /** The reference rate of two currencies: `get.<base>-<quote>.forex`. */
 export function makeForex(providers: Providers): Service {
-  return {
+  return providedService({
     resource: 'forex',
     operation: 'get',
     enabled: providers.has('forex'),
     about: FOREX_ABOUT,
-    answer([label, ...more], now) {
+    plan([label, ...more], now) {
       if (label === undefined) return malformedAnswer('parameter');
       const pair = more.length > 0 ? 'malformed' : parsePair(label);
       if (pair === 'malformed') return malformedAnswer('value');
       if (pair === 'unknown') return providers.has('forex') ? notFoundAnswer(now) : notEnabled(now);
-      return after(providers.ask('forex', currencyPair(pair), now), (reading) =>
-        outcomeOf(reading, now, FOREX_ABOUT.ttl, ({ rate, asof }) => ({ ...pair, rate, asof })),
-      );
+      return () =>
+        after(providers.ask('forex', currencyPair(pair), now), (reading) =>
+          outcomeOf(reading, now, FOREX_ABOUT.ttl, ({ rate, asof }) => ({ ...pair, rate, asof })),
+        );
     },
-  };
+  });
 }

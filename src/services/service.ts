@@ -18,6 +18,8 @@ export interface Service {
    * Returns `malformed` for labels outside the grammar. If it throws or rejects, the reply is SERVFAIL.
    */
   answer(params: readonly string[], now: number): Outcome | Promise<Outcome>;
+  /** As `answer`, without a call to a provider: where only a provider knows the text, an answer with an empty one. Absent: `answer` calls none. */
+  presence?(params: readonly string[], now: number): Outcome;
 }
 
 /** Source of `info`, `GET /schema` and docs/services. */

@@ -8,7 +8,7 @@ import {
   rounded,
 } from './answers.ts';
 import { type ExchangeMap, isCurrent, isMic, MICS, type Mic } from './exchanges.ts';
-import { after, outcomeOf } from './providers/outcome.ts';
+import { after, outcomeOf, providedService } from './providers/outcome.ts';
 import type { Providers } from './providers/worker.ts';
 import { type Service, type ServiceDescription, serviceSchema } from './service.ts';
 import type { Quote } from './stock-quotes.ts';
@@ -121,12 +121,12 @@ const FAULT_MS = 1000;
 
 /** `get.<TICKER>[-x-<MIC>].stock`. Every fault of a pinned exchange is the same FORMERR, so it does not reveal its cause. */
 export function makeStock(providers: Providers, exchanges: () => ExchangeMap | null): Service {
-  return {
+  return providedService({
     resource: 'stock',
     operation: 'get',
     enabled: providers.has('stock'),
     about: STOCK_ABOUT,
-    answer([label, ...more], now) {
+    plan([label, ...more], now) {
       if (label === undefined) return malformedAnswer('parameter');
       const asked = more.length > 0 ? null : parseStockLabel(label);
       if (asked === null) return malformedAnswer('ticker');
@@ -135,11 +135,12 @@ export function makeStock(providers: Providers, exchanges: () => ExchangeMap | n
       if (asked.mic !== null && provenance?.exchref !== asked.mic) {
         return malformedWithEnvelope('ticker', now + FAULT_MS);
       }
-      return after(providers.ask('stock', asked.ticker, now), (reading) =>
-        outcomeOf(reading, now, STOCK_TTL, (quote) => fieldsOf(asked, provenance, quote)),
-      );
+      return () =>
+        after(providers.ask('stock', asked.ticker, now), (reading) =>
+          outcomeOf(reading, now, STOCK_TTL, (quote) => fieldsOf(asked, provenance, quote)),
+        );
     },
-  };
+  });
 }
 
 /** All three or none. */

@@ -1,6 +1,6 @@
 import { flatEnvelope, rounded } from './answers.ts';
 import { isLocationFault, locationFault, type Places, parseLocation } from './places/place.ts';
-import { after, outcomeOf } from './providers/outcome.ts';
+import { after, outcomeOf, providedService } from './providers/outcome.ts';
 import type { Providers } from './providers/worker.ts';
 import { type Service, type ServiceDescription, type ServiceError, serviceSchema } from './service.ts';
 import { cellKey, fahrenheit } from './weather-sources.ts';
@@ -46,20 +46,21 @@ const WEATHER_ABOUT: ServiceDescription = {
 
 /** The temperature at a place, of its grid cell and the present ten minutes. */
 export function makeWeather(places: Places, providers: Providers): Service {
-  return {
+  return providedService({
     resource: 'weather',
     operation: 'get',
     enabled: providers.has('meteo'),
     about: WEATHER_ABOUT,
-    answer(params, now) {
+    plan(params, now) {
       const place = parseLocation(params, places);
       if (isLocationFault(place)) return locationFault(place, now);
-      return after(providers.ask('meteo', cellKey(place), now), (reading) =>
-        outcomeOf(reading, now, WEATHER_ABOUT.ttl, ({ celsius }) => ({
-          tc: rounded(celsius, 1),
-          tf: fahrenheit(celsius),
-        })),
-      );
+      return () =>
+        after(providers.ask('meteo', cellKey(place), now), (reading) =>
+          outcomeOf(reading, now, WEATHER_ABOUT.ttl, ({ celsius }) => ({
+            tc: rounded(celsius, 1),
+            tf: fahrenheit(celsius),
+          })),
+        );
     },
-  };
+  });
 }

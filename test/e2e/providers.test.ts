@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { ask } from '../../src/process/dns-client.ts';
 import { RRTYPE, rcodeName } from '../../src/protocol/dns/codes.ts';
 import { nameFromText } from '../../src/protocol/dns/name.ts';
+import { rdataToText } from '../../src/protocol/dns/rdata/present.ts';
 import { txtValue } from '../../src/protocol/dns/rdata/rdata.ts';
 import { natsMissing } from '../support/feed/bus/nats-server.ts';
 import { startManyNodes } from '../support/feed/many-nodes.ts';
@@ -97,6 +98,50 @@ describe('provided services of a whole server', () => {
     const { rcode, text } = await told('get.usd-eur.forex');
     assert.equal(rcode, 'SERVFAIL');
     assert.equal(text, 'v=svc1;s=error;t=error;code=E009;msg=provider unavailable');
+  });
+
+  it('say to questions of other types that there is a TXT record, and ask no provider, which may be down or hang', async () => {
+    const before = paths.length;
+    isStuck = true;
+    const askSigned = (name: string, type: keyof typeof RRTYPE) =>
+      ask(nameFromText(`${name}.public.v1.uqrp.net`)!, RRTYPE[type], {
+        server: { host: '127.0.0.1', port: server.ports.dns, ca: null },
+        transport: 'tcp',
+        deadlineMs: 1400,
+        dnssecOk: true,
+      });
+    const typesOf = async (name: string, type: keyof typeof RRTYPE): Promise<string> => {
+      const { rcode, answer, authority } = await askSigned(name, type);
+      assert.equal(rcodeName(rcode), 'NOERROR', `${name} ${type}`);
+      const { rdata } = [...answer, ...authority].find((record) => record.type === RRTYPE.NSEC)!;
+      return rdataToText(RRTYPE.NSEC, rdata).split(' ').slice(1).join(' ');
+    };
+    // More new names than the provider of coins has calls for.
+    const coins = [
+      'ada',
+      'sol',
+      'xrp',
+      'dot',
+      'ltc',
+      'bch',
+      'eth',
+      'etc',
+      'uni',
+      'link',
+      'atom',
+      'doge',
+      'avax',
+    ];
+    const names = ['get.usd-gbp.forex', 'get.oslo.weather', 'get.rome.forecast', 'get.msft.stock'];
+    for (const name of [...names, ...coins.map((coin) => `get.${coin}.crypto`)]) {
+      for (const type of ['A', 'AAAA', 'HTTPS', 'NSEC'] as const) {
+        assert.equal(await typesOf(name, type), 'TXT RRSIG NSEC', `${name} ${type}`);
+      }
+      assert.equal((await askSigned(name, 'ANY')).answer[0]!.type, RRTYPE.HINFO, name);
+    }
+    assert.equal(await typesOf('get.usd-gbp-jpy.forex', 'A'), 'RRSIG NSEC', 'FORMERR as TXT');
+    isStuck = false;
+    assert.deepEqual(paths.slice(before), []);
   });
 
   it('take up a map of exchanges while they run', async () => {

@@ -33,8 +33,12 @@ interface OperationRow {
     query: Query,
     now: number,
     zone: string,
+    need: Need,
   ) => Outcome | Promise<Outcome>;
 }
+
+/** What a question needs of a name: the text of its TXT record, or only whether there is one. */
+export type Need = 'text' | 'presence';
 
 const MISSING: Outcome = { kind: 'empty', reason: 'missing', until: FOREVER };
 const REFUSED: Outcome = { kind: 'refused', until: FOREVER };
@@ -48,7 +52,9 @@ const GET: OperationRow = {
   serviceLabel: (resource) => resource,
   params: ({ params }) => params,
   unserved: MISSING,
-  answer: (service, query, now, zone) => service.answer(query, now, zone),
+  answer: (service, query, now, zone, need) =>
+    (need === 'presence' ? service.presence?.(query, now, zone) : undefined) ??
+    service.answer(query, now, zone),
 };
 
 /** A query token changes nothing: the resource `datasets` is reserved in every namespace. */
@@ -136,13 +142,14 @@ export function answerPublic(
   services: Services,
   now: number,
   zone: string,
+  need: Need,
 ): Outcome | Promise<Outcome> {
   const row = TABLE[query.operation];
   const service = selectService(query.operation, query.resource, services);
   if (service === undefined) return row.unserved;
   if (query.version !== PUBLIC_VERSION) return MISSING;
   try {
-    const outcome = row.answer(service, query, now, zone);
+    const outcome = row.answer(service, query, now, zone, need);
     return outcome instanceof Promise ? outcome.catch(() => INTERNAL) : outcome;
   } catch {
     return INTERNAL;
@@ -158,6 +165,8 @@ export interface PublicService {
   info(zone: string): Outcome;
   /** Called for every operation except `info`. */
   answer(query: Query, now: number, zone: string): Outcome | Promise<Outcome>;
+  /** As `answer`, but no provider is asked, and a text that only a provider knows is empty. Absent: `answer` asks none. */
+  presence?(query: Query, now: number, zone: string): Outcome | Promise<Outcome>;
 }
 
 export interface DatasetSettings {

@@ -6,7 +6,7 @@ import { envelopeHead } from '../../protocol/query/envelope.ts';
 import { FOREVER, type Outcome } from '../../protocol/query/outcome.ts';
 import { queryTokenDigest } from '../../protocol/query/query-token.ts';
 import type { HostedRecord, HostedView } from '../../view/view.ts';
-import { answerPublic, type Services } from './operations.ts';
+import { answerPublic, type Need, type Services } from './operations.ts';
 
 export interface ResolveContext {
   readonly view: HostedView;
@@ -27,10 +27,16 @@ const STORAGE_FAILED: Resolved = { access: null, outcome: { kind: 'failed', caus
  * Checks access, then asks the service or reads the record. Never throws or rejects: an unreadable view is a failed
  * outcome. `now` in milliseconds since the epoch; `zone` without a trailing dot, for texts of services.
  */
-export function resolve(query: Query, context: ResolveContext, now: number, zone: string): Resolved {
+export function resolve(
+  query: Query,
+  context: ResolveContext,
+  now: number,
+  zone: string,
+  need: Need = 'text',
+): Resolved {
   try {
     const access = checkAccess(query, context.view, context.access, now);
-    return { access, outcome: outcomeOf(access, query, context, now, zone) };
+    return { access, outcome: outcomeOf(access, query, context, now, zone, need) };
   } catch {
     return STORAGE_FAILED;
   }
@@ -42,12 +48,13 @@ function outcomeOf(
   { view, services }: ResolveContext,
   now: number,
   zone: string,
+  need: Need,
 ): Outcome | Promise<Outcome> {
   switch (access.kind) {
     case 'refused':
       return { kind: 'refused', until: access.until };
     case 'public':
-      return answerPublic(query, services, now, zone);
+      return answerPublic(query, services, now, zone, need);
     case 'demo': {
       const stored = view.record(query.key);
       return hostedOutcome(stored ?? demoRecord(query.params, query.resource, query.version), OF_DEMO, now);

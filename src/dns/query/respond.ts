@@ -16,7 +16,7 @@ import {
   stateOfShort,
   typesOf,
 } from './denial.ts';
-import { causeOfMisfit, workOf } from './operations.ts';
+import { causeOfMisfit, type Need, workOf } from './operations.ts';
 import {
   chaosBody,
   type FinishedBody,
@@ -175,7 +175,7 @@ function look(
     case 'short':
       return { body: nodataBody(text.zone), state: () => stateOfShort(text.below, context), asked: null };
     case 'query': {
-      const { access, outcome } = resolve(text.query, context, now, text.zone.text);
+      const { access, outcome } = resolve(text.query, context, now, text.zone.text, needOf(request));
       return after(
         outcome,
         (known): Looked => ({
@@ -186,6 +186,11 @@ function look(
       );
     }
   }
+}
+
+/** Signatures are made of the text. All else that is asked of a name follows from whether there is one. */
+function needOf({ qtype }: DnsRequest): Need {
+  return qtype === RRTYPE.TXT || qtype === RRTYPE.RRSIG ? 'text' : 'presence';
 }
 
 const closed = (): NameState => 'closed';

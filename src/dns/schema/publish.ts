@@ -71,7 +71,9 @@ export function publish(services: readonly Service[]): Services {
       resource: service.resource,
       work: service.work ?? 0,
       info: () => info,
-      answer: (query, now) => ask(service, query, now),
+      answer: (query, now) => ask(service, query, (params) => service.answer(params, now)),
+      presence: (query, now) =>
+        ask(service, query, (params) => service.presence?.(params, now) ?? service.answer(params, now)),
     };
   });
   const directory: PublicService = {
@@ -90,7 +92,11 @@ export function described(services: readonly Service[], zone: string): readonly 
 }
 
 /** Of a query the service sees its decoded parameters and nothing else. */
-function ask(service: Service, query: Query, now: number): Outcome | Promise<Outcome> {
+function ask(
+  service: Service,
+  query: Query,
+  answer: (params: readonly string[]) => Outcome | Promise<Outcome>,
+): Outcome | Promise<Outcome> {
   if (query.operation !== service.operation) return WRONG_OPERATION;
   const params: string[] = [];
   for (const label of paramLabels(query)) {
@@ -98,5 +104,5 @@ function ask(service: Service, query: Query, now: number): Outcome | Promise<Out
     if (text === null) return malformedAnswer('label');
     params.push(text);
   }
-  return service.answer(params, now);
+  return answer(params);
 }

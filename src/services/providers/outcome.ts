@@ -8,6 +8,34 @@ import {
   rateLimited,
   timedOut,
 } from '../answers.ts';
+import type { Service } from '../service.ts';
+
+/** A provided service: what it says of parameters, or how it asks its provider where these are valid. */
+interface Provided extends Pick<Service, 'resource' | 'operation' | 'enabled' | 'about'> {
+  readonly plan: (params: readonly string[], now: number) => Outcome | (() => Outcome | Promise<Outcome>);
+}
+
+const NO_TEXT = new Uint8Array();
+
+/**
+ * A service whose provider is asked for the text of a TXT record alone. Resolvers ask each name for other types too, of which
+ * a provider knows nothing: with it down, slow or out of budget there is a TXT record all the same.
+ */
+export function providedService({ plan, ...service }: Provided): Service {
+  return {
+    ...service,
+    answer(params, now) {
+      const found = plan(params, now);
+      return typeof found === 'function' ? found() : found;
+    },
+    presence(params, now) {
+      const found = plan(params, now);
+      if (typeof found !== 'function') return found;
+      const { ttl } = service.about;
+      return { kind: 'answer', text: NO_TEXT, ttl, until: now + ttl * 1000 };
+    },
+  };
+}
 
 /** RR TTL of a stale value, seconds (RFC 8767 §4). */
 const PAST_TTL = 30;
