@@ -2,6 +2,14 @@ import type { NameServer } from '../../base/network/address.ts';
 import { RRTYPE } from '../../protocol/dns/codes.ts';
 import { isSubdomain, nameFromText } from '../../protocol/dns/name.ts';
 import { aaaaRdata, aRdata, nsRdata, soaRdata } from '../../protocol/dns/rdata/rdata.ts';
+import {
+  HEADER_OCTETS,
+  MIN_UDP_PAYLOAD,
+  OPT_OCTETS,
+  OPTION_HEADER_OCTETS,
+  QUESTION_OCTETS,
+  RECORD_OCTETS,
+} from '../../protocol/dns/skim.ts';
 
 /** Records of one owner and type. Rdata in wire form, names in them uncompressed. */
 export interface Rrset {
@@ -20,7 +28,7 @@ export interface Zone {
   readonly ns: Rrset;
   /** Rrsets of the zone itself, by lower-case name below it (`''` is the apex), then by type. */
   readonly rrsets: ReadonlyMap<string, ReadonlyMap<number, Rrset>>;
-  /** Addresses of the name servers, for the additional section of an NS answer. */
+  /** Addresses of the name servers, for the additional section of an NS answer: as many as fit in the least UDP reply. */
   readonly glue: readonly Rrset[];
 }
 
@@ -49,7 +57,32 @@ export function makeZone(text: string, servers: readonly NameServer[], keys: rea
   for (const [i, { label }] of servers.entries()) {
     rrsets.set(label, byType(addresses.filter(({ owner }) => owner === hosts[i])));
   }
-  return { text, apex, soa, ns, rrsets, glue: addresses };
+  return { text, apex, soa, ns, rrsets, glue: fittingGlue(ns, addresses) };
+}
+
+/** A client cookie and that of the server (RFC 9018 §3). */
+const COOKIE_OCTETS = 24;
+/** An owner that ends the question's name. */
+const POINTER_OCTETS = 2;
+const OPT_WITH_COOKIE = OPT_OCTETS + OPTION_HEADER_OCTETS + COOKIE_OCTETS;
+
+/**
+ * The rrsets that fit beside the question, NS and OPT into the reply of every client. Addresses are extra data: without them
+ * the answer is whole, and TC is for an answer that is not (RFC 2181 §9).
+ */
+function fittingGlue(ns: Rrset, addresses: readonly Rrset[]): readonly Rrset[] {
+  const question = HEADER_OCTETS + ns.owner.length + QUESTION_OCTETS;
+  let left = MIN_UDP_PAYLOAD - question - octetsOf(ns, POINTER_OCTETS) - OPT_WITH_COOKIE;
+  return addresses.filter((set) => {
+    const octets = octetsOf(set, set.owner.length);
+    if (octets > left) return false;
+    left -= octets;
+    return true;
+  });
+}
+
+function octetsOf({ rdata }: Rrset, owner: number): number {
+  return rdata.reduce((octets, { length }) => octets + owner + RECORD_OCTETS + length, 0);
 }
 
 /** The zone that contains a name, or null. The configuration refuses nested zones. */
