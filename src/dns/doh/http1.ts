@@ -39,6 +39,8 @@ export class Http1Server {
       requestTimeout: requestMs,
       keepAliveTimeout: idleMs,
       connectionsCheckingInterval: Math.max(50, requestMs / 4),
+      // Node's own refusal has no body.
+      requireHostHeader: false,
     });
     // This timeout also ends a response that the peer does not read.
     this.#server.setTimeout(idleMs);
@@ -49,9 +51,12 @@ export class Http1Server {
       if (open === undefined) return;
       const { work, address } = open;
       const closing = (): boolean => this.#closing;
-      work.begin(request, response, () =>
-        onExchange(http1Exchange(request, response, { body, discarded: 0, address, closing })),
-      );
+      work.begin(request, response, () => {
+        const exchange = http1Exchange(request, response, { body, discarded: 0, address, closing });
+        if (hasOneHost(request)) onExchange(exchange);
+        else
+          exchange.respond(errorResponse({ kind: 'error', status: 400, error: 'Host must be given once' }));
+      });
     });
     this.#server.on('clientError', (fault: NodeJS.ErrnoException, socket: Duplex) => {
       if (socket.writable) socket.end(http1ErrorText(fault));
@@ -78,6 +83,12 @@ export class Http1Server {
     this.#closing = true;
     this.#server.close();
   }
+}
+
+/** One, or none in HTTP/1.0 (RFC 9112 §3.2): a proxy may have read the other of two. */
+function hasOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
+  const hosts = rawHeaders.filter((text, i) => i % 2 === 0 && text.toLowerCase() === 'host').length;
+  return hosts === 1 || (hosts === 0 && httpVersion === '1.0');
 }
 
 // Requests and replies of HTTP/1.1 as exchanges.

@@ -228,6 +228,32 @@ describe('both versions of HTTP', () => {
     });
   });
 
+  test('HTTP/1.1 without a Host, or with two, gets an error in JSON, and its connection goes on', async () => {
+    await withDoh({}, async ({ options, listener }) => {
+      const cases: [version: string, hosts: string, status: number][] = [
+        ['1.1', '', 400],
+        ['1.1', 'Host: localhost\r\nhost: localhost\r\n', 400],
+        ['1.0', 'Host: a\r\nHost: b\r\n', 400],
+        ['1.0', '', 200],
+      ];
+      for (const [version, hosts, status] of cases) {
+        const socket = tlsConnect({ host: '127.0.0.1', port: listener.address.port, ca: tls.cert });
+        const asked = options.handler.asked.length;
+        socket.write(`GET /resolve?name=hot HTTP/${version}\r\n${hosts}Connection: keep-alive\r\n\r\n`);
+        socket.write('GET /resolve?name=hot HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
+        const [first = '', second = ''] = (await gather(socket)).toString().split(/(?<=\})(?=HTTP)/);
+        assert.match(first, new RegExp(`^HTTP/1.1 ${status} `), version + hosts);
+        assert.match(second, /^HTTP\/1.1 200 /);
+        assert.equal(options.handler.asked.length - asked, status === 200 ? 2 : 1);
+        if (status === 200) continue;
+        assert.match(first, /\r\naccess-control-allow-origin: \*\r\n/);
+        assert.match(first, /\r\ncache-control: no-store\r\n/);
+        assert.ok(first.endsWith('\r\n\r\n{"error":"Host must be given once"}'), first);
+        assert.match(first, /\r\ncontent-type: application\/json\r\n/);
+      }
+    });
+  });
+
   test('what is no HTTP/1.1 gets an error in JSON and a closed connection', async () => {
     await withDoh({}, async ({ listener }) => {
       const cases: [sent: string, status: number][] = [
