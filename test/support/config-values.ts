@@ -98,6 +98,9 @@ export const VALUES: readonly [VariableName, readonly string[], readonly string[
   ],
   ['UQRP_FEED_CREDENTIALS', [''], ['a\0b']],
   ['UQRP_DNS_RATE', ['0', '1', '1000000'], ['1000001', '-1', 'off']],
+  ['UQRP_DNS_STREAM_RATE', ['0', '1', '1000000'], ['1000001', '-1', 'off']],
+  ['UQRP_DNS_CONNECTIONS', ['0', '1', '1000000'], ['1000001', '-1', 'off']],
+  ['UQRP_DOH_RATE', ['0', '1', '1000000'], ['1000001', '-1', 'off']],
   ['UQRP_UDP', ['auto', 'node'], ['batch', 'AUTO', 'off']],
   [
     'UQRP_XDP',

@@ -209,10 +209,18 @@ export interface ConnectionLimits {
 
 export const CONNECTION_LIMITS: ConnectionLimits = {
   connections: LIMITS.tcpConnections,
-  connectionsPerAddress: LIMITS.tcpConnectionsPerAddress,
-  connectionsPer56: LIMITS.tcpConnectionsPer56,
-  connectionsPer48: LIMITS.tcpConnectionsPer48,
+  ...limitsByAddress(LIMITS.tcpConnectionsPerAddress),
 };
+
+/** As many of one address, and more of the networks around it, as by default. @param perAddress 0: no limits by address */
+export function limitsByAddress(perAddress: number): Omit<ConnectionLimits, 'connections'> {
+  const { tcpConnectionsPerAddress, tcpConnectionsPer56, tcpConnectionsPer48 } = LIMITS;
+  return {
+    connectionsPerAddress: perAddress,
+    connectionsPer56: perAddress * (tcpConnectionsPer56 / tcpConnectionsPerAddress),
+    connectionsPer48: perAddress * (tcpConnectionsPer48 / tcpConnectionsPerAddress),
+  };
+}
 
 type Admission = 'admitted' | 'full' | 'address-full';
 

@@ -52,6 +52,23 @@ test('a clock that is set back limits no peer for longer than a period, over any
   spend();
 });
 
+test('the limits of streams and of HTTPS are those that were set, on both sides', () => {
+  const clock = (): number => 1_700_000_000_000;
+  const limits = makeRateLimits({
+    memory: createRateMemory(),
+    responses: 5,
+    streamQueries: 3,
+    httpsRequests: 2,
+    clock,
+  });
+  const stream = limits.meter('192.0.2.1');
+  assert.deepEqual([stream(), stream(), stream(), stream()], [0, 0, 0, 1000]);
+  assert.deepEqual(
+    [1, 2, 3].map(() => limits.admit('192.0.2.1')),
+    [0, 0, 40],
+  );
+});
+
 test('screening counts nothing while no class is spent, whichever it is', () => {
   for (const reply of [ANSWER, empty(0), empty(5), empty(1)]) {
     const { limits, time } = scene(3);

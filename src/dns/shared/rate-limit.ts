@@ -38,10 +38,20 @@ interface RateSettings {
   readonly memory: SharedArrayBuffer;
   /** UDP replies per second, for each class and network. */
   readonly responses: number;
+  /** Queries per second over TCP and DoT, of one IPv4 address or IPv6 /64. */
+  readonly streamQueries?: number;
+  /** HTTPS requests per minute of one. */
+  readonly httpsRequests?: number;
   readonly clock: Clock;
 }
 
-export function makeRateLimits({ memory, responses, clock }: RateSettings): RateLimits {
+export function makeRateLimits({
+  memory,
+  responses,
+  streamQueries = LIMITS.streamQueriesPerSecond,
+  httpsRequests = LIMITS.dohRequestsPerMinute,
+  clock,
+}: RateSettings): RateLimits {
   const table = new RateTable(memory);
   const octets = new Uint8Array(16);
 
@@ -87,14 +97,14 @@ export function makeRateLimits({ memory, responses, clock }: RateSettings): Rate
         const now = clock();
         const second = Math.floor(now / 1000);
         const count = table.count(high, low, KIND.stream, second, 1);
-        return count <= LIMITS.streamQueriesPerSecond ? 0 : Math.max(1, periodEnd(second, 1) * 1000 - now);
+        return count <= streamQueries ? 0 : Math.max(1, periodEnd(second, 1) * 1000 - now);
       };
     },
     admit(address) {
       const low = isIpv4(address) ? IPV4_LOW : u32At(octets, 4);
       const now = Math.floor(clock() / 1000);
       const count = table.count(u32At(octets, 0), low, KIND.https, now, MINUTE);
-      return count <= LIMITS.dohRequestsPerMinute ? 0 : periodEnd(now, MINUTE) - now;
+      return count <= httpsRequests ? 0 : periodEnd(now, MINUTE) - now;
     },
   };
 }

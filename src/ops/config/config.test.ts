@@ -39,7 +39,7 @@ describe('loadConfig', () => {
       secret: null,
       feed: null,
       restRate: true,
-      dnsRate: 200,
+      dnsLimits: { responses: 200, streamQueries: 1000, connections: 100, httpsRequests: 6000 },
       demo: false,
       organizations: false,
       auditDays: 90,
@@ -210,6 +210,23 @@ describe('loadConfig', () => {
         ]);
       }
     }
+  });
+
+  it('has each limit of DNS by address by itself; a UDP rate of 0 switches off those that are not set', () => {
+    const limitsOf = (env: Record<string, string>) => loadConfig(env).dnsLimits;
+    const defaults = { responses: 200, streamQueries: 1000, connections: 100, httpsRequests: 6000 };
+    const off = { responses: 0, streamQueries: 0, connections: 0, httpsRequests: 0 };
+    for (const [name, key] of [
+      ['UQRP_DNS_STREAM_RATE', 'streamQueries'],
+      ['UQRP_DNS_CONNECTIONS', 'connections'],
+      ['UQRP_DOH_RATE', 'httpsRequests'],
+    ] as const) {
+      assert.deepEqual(limitsOf({ [name]: '0' }), { ...defaults, [key]: 0 });
+      assert.deepEqual(limitsOf({ [name]: '7' }), { ...defaults, [key]: 7 });
+      assert.deepEqual(limitsOf({ [name]: '7', UQRP_DNS_RATE: '0' }), { ...off, [key]: 7 });
+    }
+    assert.deepEqual(limitsOf({ UQRP_DNS_RATE: '0' }), off);
+    assert.deepEqual(limitsOf({ UQRP_DNS_RATE: '9' }), { ...defaults, responses: 9 });
   });
 
   it('lists names that mean nothing, and passes those of later versions in silence', () => {

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
+import { LIMITS } from '../../base/limits.ts';
 import { isEveryAddress, type NameServer } from '../../base/network/address.ts';
 import type { UdpChoice, XdpMode } from '../../base/network/transport.ts';
 import {
@@ -27,6 +28,18 @@ export class StartError extends Error {
 export interface TlsFiles {
   readonly cert: string;
   readonly key: string;
+}
+
+/** Limits of DNS by address. Each is off where it is 0. */
+export interface DnsLimits {
+  /** UDP replies a second of one class to one network. */
+  readonly responses: number;
+  /** Queries a second over TCP and DoT, of one IPv4 address or IPv6 /64, as below. */
+  readonly streamQueries: number;
+  /** Open connections, over TCP and DoT together and over DoH. */
+  readonly connections: number;
+  /** DNS over HTTPS requests a minute. */
+  readonly httpsRequests: number;
 }
 
 /** The configuration, deeply frozen. Paths are absolute, labels in lower case. */
@@ -61,8 +74,7 @@ export interface Config {
   /** Null: no broker. An edge then has an empty view. */
   readonly feed: FeedSettings | null;
   readonly restRate: boolean;
-  /** UDP replies a second of one class to one network; 0 switches off every DNS limit by address. */
-  readonly dnsRate: number;
+  readonly dnsLimits: DnsLimits;
   readonly demo: boolean;
   readonly organizations: boolean;
   /** Days that rows of the audit log are kept. */
@@ -182,7 +194,7 @@ export function loadConfig(env: Environment, line: CommandLine = {}): Config {
     secret: v.UQRP_SECRET,
     feed,
     restRate: v.UQRP_REST_RATE,
-    dnsRate: v.UQRP_DNS_RATE,
+    dnsLimits: dnsLimitsOf(v),
     demo: v.UQRP_DEMO,
     organizations: v.UQRP_ORGANIZATIONS,
     auditDays: v.UQRP_AUDIT_DAYS,
@@ -315,4 +327,16 @@ function deepFreeze<T extends object>(value: T): T {
     if (typeof inner === 'object' && inner !== null) deepFreeze(inner);
   }
   return Object.freeze(value);
+}
+
+/** UQRP_DNS_RATE=0 is for load tests: it switches off those that are not set. */
+function dnsLimitsOf(v: Values): DnsLimits {
+  const orDefault = (set: number | null, fallback: number): number =>
+    set ?? (v.UQRP_DNS_RATE === 0 ? 0 : fallback);
+  return {
+    responses: v.UQRP_DNS_RATE,
+    streamQueries: orDefault(v.UQRP_DNS_STREAM_RATE, LIMITS.streamQueriesPerSecond),
+    connections: orDefault(v.UQRP_DNS_CONNECTIONS, LIMITS.tcpConnectionsPerAddress),
+    httpsRequests: orDefault(v.UQRP_DOH_RATE, LIMITS.dohRequestsPerMinute),
+  };
 }

@@ -101,7 +101,30 @@ export const ENVIRONMENT = {
     parse: rate,
     fallback: '200',
     meaning:
-      'UDP replies a second of one class to one source network; 0 switches off every DNS limit by address, for load tests',
+      'UDP replies a second of one class to one source network; 0: no limit, nor those of the next three variables unless they are set',
+    expects: 'a number from 0 to 1000000',
+  }),
+  UQRP_DNS_STREAM_RATE: variable({
+    parse: rate,
+    fallback: null,
+    shown: `${LIMITS.streamQueriesPerSecond}`,
+    meaning: 'Queries a second of one IPv4 address or IPv6 /64 over TCP and DoT; 0: no limit',
+    expects: 'a number from 0 to 1000000',
+  }),
+  UQRP_DNS_CONNECTIONS: variable({
+    parse: rate,
+    fallback: null,
+    shown: `${LIMITS.tcpConnectionsPerAddress}`,
+    meaning:
+      'Open connections of one IPv4 address or IPv6 /64, over TCP and DoT together and over DoH; an IPv6 /56 may have twice as many, a /48 four times; 0: no limit',
+    expects: 'a number from 0 to 1000000',
+  }),
+  UQRP_DOH_RATE: variable({
+    parse: rate,
+    fallback: null,
+    shown: `${LIMITS.dohRequestsPerMinute}`,
+    meaning:
+      'DNS over HTTPS requests a minute of one IPv4 address or IPv6 /64, on the REST port too; 0: no limit',
     expects: 'a number from 0 to 1000000',
   }),
   UQRP_DEMO: variable({

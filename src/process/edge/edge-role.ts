@@ -170,7 +170,7 @@ async function open(options: EdgeRoleOptions, opened: Opened): Promise<Omit<Edge
       stats: options.stats,
       accounting: accounting !== null,
       cookies: secrets.first.cookies,
-      rate: config.dnsRate,
+      limits: config.dnsLimits,
       udp: config.udp,
       proxies: config.proxyProtocol,
       xdp: config.xdp,
@@ -209,12 +209,11 @@ async function open(options: EdgeRoleOptions, opened: Opened): Promise<Omit<Edge
   opened.push(() => rotation.stop());
   log.event('udp.opened', { path: pool.udp });
 
-  const limits =
-    config.dnsRate === 0 ? null : makeRateLimits({ memory: rates, responses: config.dnsRate, clock });
+  const { admit } = makeRateLimits({ memory: rates, ...config.dnsLimits, clock });
   return {
     dns: dnsOverRest({
       pool,
-      admit: limits?.admit ?? null,
+      admit: config.dnsLimits.httpsRequests === 0 ? null : admit,
       onFault: () => log.event('listener.failing', { transport: 'doh', worker: 0 }),
     }),
     ports: pool.ports,

@@ -17,6 +17,7 @@ import {
   type ZoneSigner,
 } from '../../dns/query/zones.ts';
 import type { PeriodSecret } from '../../feed/ports/node-keys.ts';
+import type { DnsLimits } from '../../ops/config/config.ts';
 import type { LoadedDatabase } from '../../services/geoip-files.ts';
 import type { FeedName } from '../../services/providers/feeds.ts';
 import type { Ask } from './asks.ts';
@@ -74,8 +75,7 @@ export interface WorkerSettings {
   readonly shares: number;
   /** Secrets of server cookies by day; equal on all nodes of a service. */
   readonly cookies: readonly PeriodSecret[];
-  /** UDP replies a second of one class to one network. 0, for load tests, switches off every limit by address. */
-  readonly rate: number;
+  readonly limits: DnsLimits;
   readonly udp: UdpChoice;
   /** Networks whose connections and datagrams begin with a PROXY header. */
   readonly proxies: readonly string[];

@@ -10,6 +10,7 @@ import { findFreePort } from '../../dns/port-check.ts';
 import { jsonApi } from '../../dns/query/json.ts';
 import { makeSchemaApi } from '../../dns/schema/http.ts';
 import { publish } from '../../dns/schema/publish.ts';
+import { limitsByAddress } from '../../dns/shared/admission.ts';
 import { ConnectionTable } from '../../dns/shared/connection-table.ts';
 import { ServerCookies } from '../../dns/shared/cookies.ts';
 import { ReplyDecorator } from '../../dns/shared/edns.ts';
@@ -91,10 +92,8 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
   const { handler } = answers;
   let cookieSecrets = settings.cookies;
   const cookies = new ServerCookies((day) => cookieSecret(cookieSecrets, day), host.clock);
-  const rates =
-    settings.rate === 0
-      ? null
-      : makeRateLimits({ memory: settings.rates, responses: settings.rate, clock: host.clock });
+  const { responses, streamQueries, connections: perAddress, httpsRequests } = settings.limits;
+  const rates = makeRateLimits({ memory: settings.rates, ...settings.limits, clock: host.clock });
   const proxies = settings.proxies.length === 0 ? null : addressSet(settings.proxies);
   const common = (transport: Transport) => ({
     host: settings.host,
@@ -107,8 +106,8 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
     onFault: () => host.fault(transport),
   });
   const connections = new ConnectionTable(settings.connections, settings.worker);
-  const limits = rates === null ? { connectionsPerAddress: 0 } : {};
-  const streams = { limits, connections, meter: rates?.meter ?? null };
+  const limits = limitsByAddress(perAddress);
+  const streams = { limits, connections, meter: streamQueries === 0 ? null : rates.meter };
   let secured = { tls: settings.tls, ticketKeys: Buffer.from(settings.ticketKeys) };
 
   const below: BelowOptions | null = settings.xdp && {
@@ -125,7 +124,7 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
 
   collectGarbage();
   const [{ listener: udp, path }, tcp] = await listenBoth(settings, async (port) => {
-    const limiter = rates?.udp ?? null;
+    const limiter = responses === 0 ? null : rates.udp;
     const either = await listenOn({ transport: 'udp', port }, () =>
       listenUdpEither({ ...common('udp'), port, limiter, below }, settings.udp),
     );
@@ -156,7 +155,7 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
       ...resources,
       limits,
       connections,
-      admit: rates?.admit ?? null,
+      admit: httpsRequests === 0 ? null : rates.admit,
     }),
   );
   const api: DohApi = { ...common('doh'), ...resources, decorator: new ReplyDecorator('doh', { cookies }) };
