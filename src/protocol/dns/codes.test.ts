@@ -20,6 +20,29 @@ test('every mnemonic is read back, in any case, as its number', () => {
   }
 });
 
+test('every registered number up to 69, and obsolete and experimental ones beyond, has its mnemonic', () => {
+  // 54 and 69 are unassigned in IANA's registry.
+  const nameless = Array.from({ length: 69 }, (_, i) => i + 1).filter((type) =>
+    /^TYPE/.test(rrtypeName(type)),
+  );
+  assert.deepEqual(nameless, [54, 69]);
+  const names = [
+    'NSAP-PTR',
+    'EID',
+    'NIMLOC',
+    'ATMA',
+    'SINK',
+    'NINFO',
+    'RKEY',
+    'TALINK',
+    'UINFO',
+    'UID',
+    'GID',
+    'UNSPEC',
+  ];
+  assert.deepEqual(names.map(parseRrtype), [23, 31, 32, 34, 40, 56, 57, 58, 100, 101, 102, 103]);
+});
+
 test('no two names of a table share a number', () => {
   for (const table of [RRTYPE, RCODE, EDE]) {
     assert.equal(new Set(Object.values(table)).size, Object.keys(table).length);
