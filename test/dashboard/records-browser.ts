@@ -230,6 +230,60 @@ browserTest('records-browser', (get) => {
     await row(page, userKey(1)).getByText('mine', { exact: true }).waitFor();
   });
 
+  it('a save in a place that fails late takes nothing from the field of the next row', async () => {
+    const { page, origin, allow } = get();
+    allow(/status of 503/);
+    const values = { 'a-late.acme.v1': 'alpha', 'a-next.acme.v1': 'beta' };
+    await writeRecords(
+      ada,
+      Object.entries(values).map(([key, text]) => ({ key, data: btoa(text), content_type: 'text/plain' })),
+    );
+    await open(page, origin, '?namespace=acme');
+    const [late, next] = [row(page, 'a-late.acme.v1'), row(page, 'a-next.acme.v1')];
+    const fieldOf = (key: string) => page.getByRole('textbox', { name: `Value of ${key}` });
+    const held = Promise.withResolvers<void>();
+    await page.route('**/api/v1/records/*', async (route) => {
+      if (route.request().method() !== 'PATCH') return await route.fallback();
+      await held.promise;
+      await route.fulfill({ status: 503, body: 'busy' });
+    });
+    await late.getByText('alpha', { exact: true }).dblclick();
+    await fieldOf('a-late.acme.v1').and(page.locator(':focus')).waitFor();
+    await page.keyboard.type('alpha two');
+    await page.keyboard.press('Enter');
+    await next.getByText('beta', { exact: true }).dblclick();
+    await fieldOf('a-next.acme.v1').and(page.locator(':focus')).waitFor();
+    await page.keyboard.type('beta ');
+    held.resolve();
+    await page.getByText('a-late.acme.v1 is not saved, and what you typed is still in its field.').waitFor();
+    await page.keyboard.type('two');
+    assert.equal(await fieldOf('a-late.acme.v1').inputValue(), 'alpha two');
+    await page.unroute('**/api/v1/records/*');
+    await page.keyboard.press('Enter');
+    await next.getByText('beta two', { exact: true }).waitFor();
+    await fieldOf('a-late.acme.v1').press('Enter');
+    await late.getByText('alpha two', { exact: true }).waitFor();
+  });
+
+  it('what is typed in a place is not lost to a link without a question', async () => {
+    const { page, origin } = get();
+    await open(page, origin, '?namespace=acme');
+    await row(page, 'a-next.acme.v1').getByText('beta two', { exact: true }).dblclick();
+    const field = page.getByRole('textbox', { name: 'Value of a-next.acme.v1' });
+    await field.and(page.locator(':focus')).waitFor();
+    await page.keyboard.type('an hour of work');
+    const asked = page.waitForEvent('dialog').then(async (question) => {
+      await question.dismiss();
+      return question.message();
+    });
+    await page.getByRole('link', { name: 'Namespaces' }).first().click();
+    assert.equal(await asked, 'What you have typed is not saved. Leave this page?');
+    assert.equal(await field.inputValue(), 'an hour of work');
+    await field.press('Escape');
+    await page.getByRole('link', { name: 'Namespaces' }).first().click();
+    await page.getByRole('heading', { level: 1, name: 'Namespaces' }).waitFor();
+  });
+
   it('a row that is gone elsewhere leaves the list when somebody asks for it, and Refresh reads it again', async () => {
     const { page, origin, allow } = get();
     allow(/status of 404/);

@@ -27,19 +27,20 @@ export function hasNavigated(): boolean {
 
 /** Set by a form with unsaved input. @returns whether the user agrees to lose it */
 type MayLeave = (to: URL) => boolean;
-let mayLeave: MayLeave | null = null;
+/** The last one asks: it stands above the others. */
+let questions: readonly MayLeave[] = [];
 
 /** @returns a function that takes the question back */
 export function askBeforeLeaving(ask: MayLeave): () => void {
-  mayLeave = ask;
+  questions = [...questions, ask];
   return () => {
-    if (mayLeave === ask) mayLeave = null;
+    questions = questions.filter((one) => one !== ask);
   };
 }
 
 /** Takes back the question of any form: the page must be left. */
 export function leaveWithoutQuestion(): void {
-  mayLeave = null;
+  questions = [];
 }
 
 /** Which pages the server has to send: they are not of this program. */
@@ -93,7 +94,8 @@ export function setQuery(
 }
 
 function isRefused(url: URL): boolean {
-  if (mayLeave === null || url.pathname === place.value.pathname) return false;
+  const mayLeave = questions.at(-1);
+  if (mayLeave === undefined || url.pathname === place.value.pathname) return false;
   return !mayLeave(url);
 }
 
@@ -111,7 +113,7 @@ export function startRouter(): void {
     });
   }
   globalThis.addEventListener('beforeunload', (event) => {
-    if (mayLeave !== null) event.preventDefault();
+    if (questions.length > 0) event.preventDefault();
   });
 }
 

@@ -29,9 +29,12 @@ export const MARK_TONES = {
 
 /**
  * @param marks of what others have changed since the page was opened
- * @param inPlace the value that is changed in its place
+ * @param inPlace the values that are changed in their places, by the ids of their records
  */
-export function recordColumns(marks: LiveMarks, inPlace: InPlace | null): readonly Column<RecordRow>[] {
+export function recordColumns(
+  marks: LiveMarks,
+  inPlace: ReadonlyMap<string, InPlace>,
+): readonly Column<RecordRow>[] {
   return [
     {
       id: 'key',
@@ -54,7 +57,7 @@ export function recordColumns(marks: LiveMarks, inPlace: InPlace | null): readon
       head: t('records.value'),
       isEditable: true,
       width: 'minmax(13rem, 5fr)',
-      cell: (row) => <ValueCell row={row} inPlace={inPlace?.id === row.id ? inPlace : null} />,
+      cell: (row) => <ValueCell row={row} inPlace={inPlace.get(row.id) ?? null} />,
     },
     ...OTHER_COLUMNS,
   ];

@@ -85,41 +85,47 @@ export function RecordsView({ namespace }: RecordsViewProps) {
   const selection = useSelection(JSON.stringify(texts));
   /** Of the row under the keyboard. */
   const currentId = useRef<string | null>(null);
-  const onSaved = (done: Saved): void => {
-    setCreating(false);
-    setEdited(null);
+  const noteSaved = (done: Saved): void => {
     setArrival(null);
     setSaved(done);
     const { record } = done;
     invalidate(`record ${record.id}`);
     if (keepsKey(filter, record.key, record.namespace, record.resource)) pages.noteWritten(record);
   };
+  const onSaved = (done: Saved): void => {
+    setCreating(false);
+    setEdited(null);
+    noteSaved(done);
+  };
   const { inPlace, start, end } = useInPlace(arrival, {
-    onSaved,
+    // A dialog that was opened meanwhile is another matter.
+    onSaved: noteSaved,
     onConflict: (record, mine, theirs) => setEdited({ record, conflict: { mine, theirs } }),
   });
   const columns = useMemo(() => recordColumns(marks, inPlace), [marks, inPlace]);
   const names = useMemo(() => (namespaces.value ?? []).map(({ name }) => name), [namespaces.value]);
   const drop = (id: string): void => {
+    end(id);
     pages.noteDeleted([id]);
     selection.drop(new Set([id]));
     if (query.get('record') === id) setQuery({ record: null });
   };
   const startEdit = async (row: RecordRow, isInPlace: boolean): Promise<void> => {
     const reading = api.records.get(row.id);
+    const known = isInPlace ? row.value.line : null;
+    if (known !== null) start(row, known, reading);
     try {
-      const known = isInPlace ? row.value.line : null;
-      if (known !== null) start(row.id, known, reading);
       const record = await reading;
+      if (known !== null) return;
       const line = isInPlace ? lineOf(record) : null;
-      if (known === null && line !== null) start(row.id, line, reading);
-      if (line !== null) return;
-      end();
-      setEdited({ record });
+      if (line !== null) start(row, line, reading);
+      // Not in the place of a form that was opened meanwhile.
+      else setEdited((open) => open ?? { record });
     } catch (error) {
-      end();
       const isGone = error instanceof ApiError && error.status === 404;
       if (isGone) drop(row.id);
+      // The field stays open; saving reads again.
+      else if (known !== null) return;
       toast(isGone ? t('records.isGone', { key: row.key }) : String(error), { isError: true });
     }
   };
@@ -239,7 +245,7 @@ export function RecordsView({ namespace }: RecordsViewProps) {
           saved={saved}
           meta={meta}
           namespace={namespaces.value?.find(({ name }) => name === saved.record.namespace)}
-          isHidden={inPlace?.id === saved.record.id}
+          isHidden={inPlace.has(saved.record.id)}
           onArrival={(now) => setArrival({ id: saved.record.id, now })}
         />
       ) : null}

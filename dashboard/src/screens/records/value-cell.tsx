@@ -8,12 +8,16 @@ import type { ValuePreview } from './record-value.ts';
 
 /** What happens to the value of one row in its place. */
 export interface InPlace {
-  readonly id: string;
   /** As typed; null: it is not being changed, or is being saved. */
   readonly typed: string | null;
+  /** It differs from the value that the field began with. */
+  readonly isChanged: boolean;
+  /** The field is to have the focus, and has not had it yet. */
+  readonly takesFocus: boolean;
   /** How far the last write is: null while it is on its way, then the milliseconds until DNS answered it. */
   readonly answered: number | null;
   readonly isDone: boolean;
+  readonly onFocus: () => void;
   readonly onType: (text: string) => void;
   readonly onSave: () => void;
   readonly onCancel: () => void;
@@ -82,9 +86,11 @@ function Field({ of, inPlace }: { readonly of: RecordRow; readonly inPlace: InPl
   const input = useRef<HTMLInputElement>(null);
   // Before the next key: an effect after the picture is drawn lets the first letters fall on the row.
   useLayoutEffect(() => {
+    if (!inPlace.takesFocus) return;
     input.current?.focus();
-    input.current?.select();
-  }, []);
+    // What was typed is not lost to the next letter.
+    if (!inPlace.isChanged) input.current?.select();
+  }, [inPlace.takesFocus]);
   return (
     <input
       ref={input}
@@ -93,6 +99,7 @@ function Field({ of, inPlace }: { readonly of: RecordRow; readonly inPlace: InPl
       autoComplete="off"
       spellcheck={false}
       value={inPlace.typed ?? ''}
+      onFocus={inPlace.onFocus}
       onInput={(event) => inPlace.onType(event.currentTarget.value)}
       onKeyDown={(event) => {
         event.stopPropagation();
