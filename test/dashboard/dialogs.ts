@@ -249,6 +249,37 @@ browserTest('dialogs', (get) => {
     await dialog.waitFor({ state: 'detached' });
   });
 
+  it('a draft that is restored writes nothing over what somebody else changed meanwhile', async () => {
+    const { page, origin } = get();
+    const made = await ada.call('POST', '/records', {
+      record: { key: 'draft.acme.v1', data: btoa('v1'), content_type: 'text/plain', ttl_seconds: 300 },
+    });
+    const { id } = made.body as { id: string };
+    const edit = { ...DIALOGS[3]!, row: 'draft.acme.v1', dialog: 'Edit draft.acme.v1' };
+    await open(page, origin, edit);
+    const dialog = page.getByRole('dialog', { name: 'Edit draft.acme.v1' });
+    await dialog.getByText(/^More/).click();
+    await dialog.getByRole('textbox', { name: /^Suggested cache time/ }).fill('600');
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Discard' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await ada.call('PATCH', `/records/${id}`, { record: { data: btoa('v2') } });
+    const row = page
+      .getByRole('row')
+      .filter({ has: page.getByRole('rowheader', { name: /draft\.acme\.v1$/ }) });
+    await row.getByText('v2', { exact: true }).waitFor();
+    await row.getByRole('button', { name: 'Edit', exact: true }).press('Enter');
+    await dialog.getByRole('button', { name: 'Restore' }).click();
+    await dialog.getByRole('button', { name: 'Save', exact: true }).click();
+    await dialog.getByText('Somebody else changed this record while you were editing.').waitFor();
+    for (const text of ['v1', 'v2']) await dialog.getByText(text, { exact: true }).first().waitFor();
+    await dialog.getByRole('button', { name: 'Save the choice' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const { body } = await ada.call('GET', `/records/${id}`);
+    const stored = body as { data: string; ttl_seconds: number };
+    assert.deepEqual([atob(stored.data), stored.ttl_seconds], ['v2', 600]);
+  });
+
   it('a key that is taken leads to its record, or to the comparison', async () => {
     const { page, origin, allow, axe } = get();
     allow(/status of 422/);

@@ -225,6 +225,9 @@ browserTest('records-browser', (get) => {
     await page.keyboard.press('Enter');
     const form = page.getByRole('dialog', { name: `Edit ${userKey(1)}` });
     for (const text of ['maybe', 'mine', 'theirs']) await form.getByText(text, { exact: true }).waitFor();
+    await form.getByRole('button', { name: 'Keep editing' }).click();
+    assert.equal(await form.getByRole('textbox', { name: 'Data' }).inputValue(), 'mine');
+    await form.getByRole('button', { name: 'Save', exact: true }).click();
     await form.getByRole('radio', { name: 'Data: Yours' }).check();
     await form.getByRole('button', { name: 'Save the choice' }).click();
     await row(page, userKey(1)).getByText('mine', { exact: true }).waitFor();

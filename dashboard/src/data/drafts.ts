@@ -37,14 +37,16 @@ export interface FormDraft<Value extends object> {
  * State of a form. When the form goes with changes in it, they are kept until it opens again.
  * @param name null: nothing is kept
  * @param mayKeep false for values that must not be kept
+ * @param begun what it opens with, where something was typed elsewhere already
  */
 export function useDraft<Value extends object>(
   name: string | null,
   initial: Value,
   mayKeep: (value: Value) => boolean = () => true,
+  begun: Value = initial,
 ): FormDraft<Value> {
   const [first] = useState(initial);
-  const [value, set] = useState(initial);
+  const [value, set] = useState(begun);
   const [left, setLeft] = useState(() => {
     if (name === null) return undefined;
     open.get(name)?.();

@@ -11,7 +11,7 @@ import { EmptyState } from '../../ui/empty-state.tsx';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { ConflictForm } from './conflict-form.tsx';
-import { draftOf, newDraft } from './record-draft.ts';
+import { type Draft, draftOf, newDraft } from './record-draft.ts';
 import { RecordForm } from './record-form.tsx';
 import { createRecord, editable, type Saved, saveEdit } from './save-record.ts';
 import type { Editable } from './three-way.ts';
@@ -61,11 +61,11 @@ export function NewRecordDialog(props: NewRecordDialogProps) {
                   onClose();
                   setQuery({ record: id }, {});
                 }}
-                onCompare={(theirs) => setConflict({ mine: fields, theirs })}
+                onCompare={(theirs) => setConflict({ base: theirs, mine: fields, theirs })}
               />
             ) : null
           }
-          onSave={async (read, key) => {
+          onSave={async (read, { key }) => {
             const input = JSON.stringify([key, read.fields]);
             if (sent.current.input !== input) sent.current = { input, key: crypto.randomUUID() };
             onSaved(await createRecord(foldCase(key), read.fields, sent.current.key));
@@ -74,7 +74,7 @@ export function NewRecordDialog(props: NewRecordDialogProps) {
       </div>
       {conflict === null ? null : (
         <ConflictForm
-          base={editable(conflict.theirs)}
+          base={editable(conflict.base)}
           mine={conflict.mine}
           theirs={editable(conflict.theirs)}
           isOlder
@@ -82,7 +82,8 @@ export function NewRecordDialog(props: NewRecordDialogProps) {
           onSave={async (merged) => {
             const result = await saveEdit(conflict.theirs, merged);
             if (result.kind === 'saved') onSaved(result.saved);
-            else if (result.kind === 'conflict') setConflict({ mine: merged, theirs: result.theirs });
+            else if (result.kind === 'conflict')
+              setConflict({ base: result.theirs, mine: merged, theirs: result.theirs });
             else {
               toast(t('records.unchanged'));
               onClose();
@@ -138,6 +139,8 @@ export interface EditRecordDialogProps extends CommonProps {
 }
 
 export interface Conflict {
+  /** What the change began with. */
+  readonly base: TaggedRecord;
   readonly mine: Editable;
   readonly theirs: TaggedRecord;
 }
@@ -145,13 +148,17 @@ export interface Conflict {
 /** Changes a record. Before it is saved it is read again: what somebody else changed meanwhile is shown beside. */
 export function EditRecordDialog(props: EditRecordDialogProps) {
   const { meta, namespaces, record, isChanged, onSaved, onClose } = props;
-  const [initial] = useState(() => draftOf({ ...editable(record), key: record.key }));
-  const [base, setBase] = useState(record);
+  const draftWith = (fields: Editable): Draft => ({
+    ...draftOf({ ...fields, key: record.key }),
+    base: record,
+  });
+  const [initial] = useState(() => draftWith(editable(record)));
+  const [begun] = useState(() => (props.conflict === undefined ? initial : draftWith(props.conflict.mine)));
   const [conflict, setConflict] = useState<Conflict | null>(props.conflict ?? null);
-  const save = async (seen: TaggedRecord, mine: Editable): Promise<unknown> => {
-    const result = await saveEdit(seen, mine);
+  const save = async (base: TaggedRecord, mine: Editable): Promise<unknown> => {
+    const result = await saveEdit(base, mine);
     if (result.kind === 'conflict') {
-      setConflict({ mine, theirs: result.theirs });
+      setConflict({ base, mine, theirs: result.theirs });
       return 'kept';
     }
     if (result.kind === 'saved') onSaved(result.saved);
@@ -170,23 +177,23 @@ export function EditRecordDialog(props: EditRecordDialogProps) {
         <RecordForm
           meta={meta}
           initial={initial}
+          begun={begun}
           isNew={false}
           namespaces={namespaces}
           name={`record ${record.id}`}
-          onSave={async ({ fields }) => await save(base, keepMilliseconds(fields, editable(record)))}
+          onSave={async ({ fields }, { base }) =>
+            await save(base ?? record, keepMilliseconds(fields, editable(base ?? record)))
+          }
         />
       </div>
       {conflict === null ? null : (
         <ConflictForm
-          base={editable(base)}
+          base={editable(conflict.base)}
           mine={conflict.mine}
           theirs={editable(conflict.theirs)}
           onBack={() => setConflict(null)}
-          onSave={async (merged) => {
-            // From here on theirs is what the person has seen.
-            setBase(conflict.theirs);
-            await save(conflict.theirs, merged);
-          }}
+          // What the form holds still began with the older one: only the choice is a change of theirs.
+          onSave={async (merged) => await save(conflict.theirs, merged)}
         />
       )}
     </Dialog>

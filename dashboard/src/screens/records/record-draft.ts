@@ -1,4 +1,4 @@
-import { bytesOf } from '../../../../sdk/src/uqrp-sdk.ts';
+import { bytesOf, type TaggedRecord } from '../../../../sdk/src/uqrp-sdk.ts';
 import { decodeBase64, encodeBase64 } from '../../../../src/protocol/encodings.ts';
 import { isPlainText } from '../../../../src/protocol/query/envelope.ts';
 import { formatted, isJson } from './json-text.ts';
@@ -15,6 +15,8 @@ export type TimeUnit = 'minutes' | 'hours' | 'days';
 /** What the form holds, as typed. */
 export interface Draft {
   readonly key: string;
+  /** The record that the form began with: what others change after it is theirs, also when the draft is restored later. Null: there is none. */
+  readonly base: TaggedRecord | null;
   readonly mode: DataMode;
   /** Of every mode but `file`. */
   readonly text: string;
@@ -79,6 +81,7 @@ export function withWholeKey(draft: Draft): Draft {
 }
 
 const NEVER = {
+  base: null,
   namespace: '',
   encoding: 'b64',
   expiry: 'never',

@@ -25,6 +25,8 @@ const NAMES_SHOWN = 5;
 export interface RecordFormProps {
   readonly meta: Meta;
   readonly initial: Draft;
+  /** What was typed elsewhere already. */
+  readonly begun?: Draft | undefined;
   /** A stored record keeps its key. */
   readonly isNew: boolean;
   /** Names of the user's namespaces. */
@@ -32,15 +34,16 @@ export interface RecordFormProps {
   /** Under it what was typed is kept when the form goes without a save. */
   readonly name: string;
   /** Saves what was typed. A rejection is shown; the form stays. `kept`: it is not saved yet. */
-  readonly onSave: (read: ReadDraft, key: string) => Promise<unknown>;
+  readonly onSave: (read: ReadDraft, draft: Draft) => Promise<unknown>;
   /** What can be done about a rejection. */
   readonly help?: (error: unknown, read: ReadDraft, key: string) => ComponentChildren;
 }
 
 /** Key, data, type, hint and lifetime of a record. */
-export function RecordForm({ meta, initial, isNew, namespaces, name, onSave, help }: RecordFormProps) {
+export function RecordForm(props: RecordFormProps) {
+  const { meta, initial, begun, isNew, namespaces, name, onSave, help } = props;
   // What is to be encrypted must not come back as a draft that is saved as it is.
-  const kept = useDraft(name, initial, ({ seal }) => seal === null);
+  const kept = useDraft(name, initial, ({ seal }) => seal === null, begun);
   const { value: typed, set: setDraft } = kept;
   const draft = withWholeKey(typed);
   const [wasTried, setTried] = useState(false);
@@ -61,7 +64,7 @@ export function RecordForm({ meta, initial, isNew, namespaces, name, onSave, hel
       onSubmit={() => {
         setTried(true);
         if (read.faults.length > 0) return null;
-        return (async () => onSave((await draft.seal?.(draft.key, read)) ?? read, draft.key))();
+        return (async () => onSave((await draft.seal?.(draft.key, read)) ?? read, draft))();
       }}
       {...(help !== undefined && { help: (error: unknown) => help(error, read, draft.key) })}
       note={

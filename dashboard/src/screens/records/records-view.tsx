@@ -100,7 +100,7 @@ export function RecordsView({ namespace }: RecordsViewProps) {
   const { inPlace, start, end } = useInPlace(arrival, {
     // A dialog that was opened meanwhile is another matter.
     onSaved: noteSaved,
-    onConflict: (record, mine, theirs) => setEdited({ record, conflict: { mine, theirs } }),
+    onConflict: (base, mine, theirs) => setEdited({ record: base, conflict: { base, mine, theirs } }),
   });
   const columns = useMemo(() => recordColumns(marks, inPlace), [marks, inPlace]);
   const names = useMemo(() => (namespaces.value ?? []).map(({ name }) => name), [namespaces.value]);
