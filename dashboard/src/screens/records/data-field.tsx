@@ -1,3 +1,4 @@
+import { useId, useState } from 'preact/hooks';
 import { bytes, count } from '../../format/format.ts';
 import { t } from '../../text/text.ts';
 import { Button } from '../../ui/button.tsx';
@@ -6,7 +7,14 @@ import { TextArea } from '../../ui/field.tsx';
 import { FileField } from '../../ui/file-field.tsx';
 import { Gauge } from '../../ui/gauge.tsx';
 import { formatted, isJson, minified } from './json-text.ts';
-import { type DataMode, type Draft, type ReadDraft, withFile, withMode } from './record-draft.ts';
+import {
+  type DataMode,
+  type Draft,
+  type ModeRefusal,
+  type ReadDraft,
+  withFile,
+  withMode,
+} from './record-draft.ts';
 
 const MODES: readonly DataMode[] = ['text', 'json', 'file', 'base64'];
 /** A larger file is not read: no record takes it. */
@@ -24,34 +32,58 @@ export interface DataFieldProps {
 
 /** The data as text, JSON, a file or Base64, and how much of the limit it takes. */
 export function DataField({ draft, read, limit, error, hasFocus, onChange }: DataFieldProps) {
+  const keeps = useId();
+  const [refusal, setRefusal] = useState<ModeRefusal | null>(null);
+  const change = (to: Draft): void => {
+    setRefusal(null);
+    onChange(to);
+  };
   const take = async (file: File): Promise<void> => {
     // What is left of a file that is too large says that it is too large.
     const octets = new Uint8Array(await file.slice(0, FILE_MAX).arrayBuffer());
-    onChange(withFile(draft, file.name, octets, file.type));
+    change(withFile(draft, file.name, octets, file.type));
   };
   return (
     <div class="stack">
       <Chips
         label={t('records.dataAs')}
         chips={MODES.map((mode) => ({ value: mode, text: t(`records.mode_${mode}`) }))}
-        chosen={draft.mode}
+        chosen={draft.isFile ? 'file' : draft.mode}
         onChange={(mode) => {
-          if (mode !== null) onChange(withMode(draft, mode as DataMode));
+          if (mode === null) return;
+          const next = withMode(draft, mode as DataMode);
+          if (typeof next === 'string') setRefusal(next);
+          else change(next);
         }}
       />
-      {draft.mode === 'file' ? (
-        <FileField name={draft.file?.name} error={error} onFile={(file) => void take(file)} />
+      {refusal === null ? null : (
+        <p role="alert" class="note warn">
+          {t(`recordFaults.${refusal}`)}
+        </p>
+      )}
+      {draft.isFile ? (
+        <>
+          <FileField
+            name={draft.file?.name}
+            error={error}
+            describedBy={keeps}
+            onFile={(file) => void take(file)}
+          />
+          <p id={keeps} class="dim">
+            {draft.file === null ? t('records.fileKeeps') : ''}
+          </p>
+        </>
       ) : (
         <TextArea
           label={t('records.data')}
           value={draft.text}
-          onInput={(text) => onChange({ ...draft, text })}
+          onInput={(text) => change({ ...draft, text })}
           error={error}
           hasFocus={hasFocus}
           isCode
         />
       )}
-      {draft.mode === 'json' ? (
+      {!draft.isFile && draft.mode === 'json' ? (
         <div class="actions">
           <Button
             isDisabled={!isJson(draft.text)}

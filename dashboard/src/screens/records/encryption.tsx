@@ -152,7 +152,7 @@ export function EncryptionFields({ kit, draft, read, onChange }: EncryptionField
       const value = { ...read.fields, key: draft.key, data: encodeBase64(data), expires_at: null };
       const { mode, text, isCrlf } = draftOf(value);
       setFault(null);
-      onChange({ ...draft, mode, text, isCrlf, file: null, seal: sealWith(using, time) });
+      onChange({ ...draft, mode, text, isCrlf, isFile: false, file: null, seal: sealWith(using, time) });
     } catch (error) {
       setFault((error as Error).message);
     }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
+  type DataMode,
   type Draft,
   draftOf,
   newDraft,
@@ -79,18 +80,39 @@ describe('the form of a record', () => {
   });
 
   it('keeps the octets when the mode changes', () => {
-    const asBase64 = withMode(good, 'base64');
+    const inMode = (draft: Draft, mode: DataMode): Draft => {
+      const next = withMode(draft, mode);
+      return typeof next === 'string' ? assert.fail(`${mode}: ${next}`) : next;
+    };
+    const asBase64 = inMode(good, 'base64');
     assert.equal(asBase64.text, 'aGVsbG8=');
     assert.equal(asBase64.contentType, 'application/octet-stream');
-    assert.equal(withMode(asBase64, 'text').text, 'hello');
-    const json = withMode({ ...good, text: '{"a":1}' }, 'json');
+    assert.equal(inMode(asBase64, 'text').text, 'hello');
+    const json = inMode({ ...good, text: '{"a":1}' }, 'json');
     assert.equal(json.text, '{\n  "a": 1\n}');
     assert.equal(json.contentType, 'application/json');
-    assert.equal(withMode({ ...good, contentType: 'text/csv' }, 'base64').contentType, 'text/csv');
+    assert.equal(inMode({ ...good, contentType: 'text/csv' }, 'base64').contentType, 'text/csv');
     const file = withFile(good, 'x.png', Uint8Array.of(0xff), 'image/png');
-    assert.deepEqual([file.mode, file.contentType], ['file', 'image/png']);
-    assert.equal(withMode(file, 'base64').text, '/w==');
-    assert.equal(withMode(file, 'text').text, 'hello');
+    assert.deepEqual([file.isFile, file.contentType], [true, 'image/png']);
+    assert.equal(inMode(file, 'base64').text, '/w==');
+    assert.equal(inMode(file, 'text').text, 'hello');
+  });
+
+  it('loses nothing to a look at another mode: File without a file, or Text for what is no text', () => {
+    const looking = withMode(good, 'file') as Draft;
+    assert.equal(readDraft(looking, LIMITS, NOW).fields.data, 'aGVsbG8=');
+    assert.deepEqual(withMode(looking, 'text'), good);
+    const binary: Draft = { ...good, mode: 'base64', text: '//4BAg==' };
+    for (const mode of ['text', 'json'] as const) assert.equal(withMode(binary, mode), 'data_no_text', mode);
+    const chosen = withFile(binary, 'x.png', Uint8Array.of(0xff), 'image/png');
+    assert.equal(withMode(chosen, 'text'), 'data_no_text');
+    assert.equal(readDraft(chosen, LIMITS, NOW).fields.data, '/w==');
+    const mixed: Draft = { ...binary, text: textToBase64('a\r\nb\n') };
+    assert.equal(withMode(mixed, 'text'), 'data_no_text');
+    const half: Draft = { ...binary, text: 'aGVsbG8' };
+    assert.equal(withMode(half, 'text'), 'data_base64');
+    const back = withMode(withMode(half, 'file') as Draft, 'base64') as Draft;
+    assert.equal(back.text, 'aGVsbG8');
   });
 
   it('saves a stored record as it is', () => {
@@ -141,7 +163,10 @@ describe('the form of a record', () => {
     const data = (changed: typeof draft): string => readDraft(changed, LIMITS, NOW).fields.data;
     assert.equal(data(draft), textToBase64('a\r\nb\r\n'));
     assert.equal(data({ ...draft, text: 'a\nc' }), textToBase64('a\r\nc'));
-    assert.equal(data(withMode(withMode(draft, 'base64'), 'text')), textToBase64('a\r\nb\r\n'));
+    assert.equal(
+      data(withMode(withMode(draft, 'base64') as Draft, 'text') as Draft),
+      textToBase64('a\r\nb\r\n'),
+    );
     for (const mixed of ['a\r\nb\n', 'a\rb', '\n\r\n', 'a\r\r\n']) {
       const as = draftOf({ ...stored, data: textToBase64(mixed) });
       assert.deepEqual([as.mode, data(as)], ['base64', textToBase64(mixed)]);

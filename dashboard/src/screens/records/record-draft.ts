@@ -7,7 +7,8 @@ import { contentTypeFault, type Fault, keyFault, type RecordLimits } from './rec
 import type { Editable } from './three-way.ts';
 
 /** How the data of a record is typed in. */
-export type DataMode = 'text' | 'json' | 'file' | 'base64';
+export type DataMode = TextMode | 'file';
+type TextMode = 'text' | 'json' | 'base64';
 /** A lifetime is never given in two ways at once. */
 export type ExpiryMode = 'never' | 'in' | 'at';
 export type TimeUnit = 'minutes' | 'hours' | 'days';
@@ -17,9 +18,11 @@ export interface Draft {
   readonly key: string;
   /** The record that the form began with: what others change after it is theirs, also when the draft is restored later. Null: there is none. */
   readonly base: TaggedRecord | null;
-  readonly mode: DataMode;
-  /** Of every mode but `file`. */
+  /** Of `text`. */
+  readonly mode: TextMode;
   readonly text: string;
+  /** A file is chosen, or is to be: until then the data are those of `text`. */
+  readonly isFile: boolean;
   readonly file: { readonly name: string; readonly octets: Uint8Array<ArrayBuffer> } | null;
   readonly contentType: string;
   readonly encoding: 'b64' | 'plain';
@@ -64,7 +67,6 @@ export function newDraft(namespace: string, ttl: number): Draft {
     namespace,
     mode: 'text',
     text: '',
-    file: null,
     contentType: TYPES.text,
     ttl: String(ttl),
   };
@@ -82,6 +84,8 @@ export function withWholeKey(draft: Draft): Draft {
 
 const NEVER = {
   base: null,
+  isFile: false,
+  file: null,
   namespace: '',
   encoding: 'b64',
   expiry: 'never',
@@ -103,13 +107,12 @@ export function draftOf(record: StoredRecord): Draft {
   const text = utf8(octets);
   const isDocument = text !== null && parsedJson(text) !== undefined && /json/.test(record.content_type);
   const lines = text === null ? null : linesOf(text);
-  const mode: DataMode = lines === null ? 'base64' : isDocument ? 'json' : 'text';
+  const mode: TextMode = lines === null ? 'base64' : isDocument ? 'json' : 'text';
   const { expires_at } = record;
   return {
     key: record.key,
     mode,
     text: lines?.text ?? record.data,
-    file: null,
     contentType: record.content_type,
     ttl: String(record.ttl_seconds),
     ...NEVER,
@@ -125,21 +128,35 @@ function linesOf(text: string): { readonly text: string; readonly isCrlf: boolea
   return /(?<!\r)\n|\r(?!\n)/.test(text) ? null : { text: text.replaceAll('\r\n', '\n'), isCrlf: true };
 }
 
-/** The same octets in another mode where they have a text in it; the type follows unless somebody chose one. */
-export function withMode(draft: Draft, mode: DataMode): Draft {
-  const contentType = Object.values(TYPES).includes(draft.contentType) ? TYPES[mode] : draft.contentType;
+/** Why a value has no text in a mode. */
+export type ModeRefusal = 'data_base64' | 'data_no_text';
+
+/**
+ * The same octets in another mode; the type follows unless somebody chose one. A file that is no text gives way to what was typed before it.
+ * @returns why the mode cannot show them: nothing is lost by a look at it
+ */
+export function withMode(draft: Draft, mode: DataMode): Draft | ModeRefusal {
+  if (mode === 'file') return { ...draft, isFile: true };
+  const typed: Draft = { ...draft, isFile: false, file: null };
   const octets = octetsOf(draft);
-  const whole = octets === null ? null : utf8(octets);
+  const shown = octets === null ? null : textIn(mode, octets);
+  if (mode === draft.mode && (draft.file === null || shown === null)) return typed;
+  if (octets === null) return 'data_base64';
+  if (shown === null) return 'data_no_text';
+  const contentType = Object.values(TYPES).includes(draft.contentType) ? TYPES[mode] : draft.contentType;
+  return { ...typed, ...shown, mode, contentType };
+}
+
+/** Null where there is none from which the same octets would be saved. */
+function textIn(mode: TextMode, octets: Uint8Array): Pick<Draft, 'text' | 'isCrlf'> | null {
+  if (mode === 'base64') return { text: encodeBase64(octets), isCrlf: false };
+  const whole = utf8(octets);
   const lines = whole === null ? null : linesOf(whole);
-  const held = lines?.text ?? whole;
-  const next = { ...draft, mode, contentType, file: mode === 'file' ? draft.file : null };
-  if (mode === 'base64') return { ...next, text: octets === null ? draft.text : encodeBase64(octets) };
-  if (mode === 'file' || held === null) return { ...next, text: draft.mode === 'base64' ? '' : draft.text };
-  return { ...next, text: mode === 'json' ? formatted(held) : held, isCrlf: lines?.isCrlf ?? false };
+  return lines !== null && mode === 'json' ? { ...lines, text: formatted(lines.text) } : lines;
 }
 
 export function withFile(draft: Draft, name: string, octets: Uint8Array<ArrayBuffer>, type: string): Draft {
-  return { ...draft, mode: 'file', file: { name, octets }, contentType: type === '' ? TYPES.file : type };
+  return { ...draft, isFile: true, file: { name, octets }, contentType: type === '' ? TYPES.file : type };
 }
 
 /** @param now milliseconds since the epoch */
@@ -152,7 +169,8 @@ export function readDraft(draft: Draft, limits: RecordLimits, now: number): Read
   const decoded = octetsOf(draft);
   const octets = decoded ?? new Uint8Array();
   if (decoded === null) faults.push({ field: 'data', reason: 'data_base64' });
-  if (draft.mode === 'json' && !isJson(draft.text)) faults.push({ field: 'data', reason: 'data_json' });
+  if (!draft.isFile && draft.mode === 'json' && !isJson(draft.text))
+    faults.push({ field: 'data', reason: 'data_json' });
   if (octets.length > limits.data) faults.push({ field: 'data', reason: 'data_long' });
   if (encoding === 'plain' && !isPlainText(octets)) faults.push({ field: 'data', reason: 'data_plain' });
   const type = contentTypeFault(draft.contentType, limits.contentType);
@@ -195,7 +213,7 @@ function expiryOf({ expiry, amount, unit, at, storedAt }: Draft, now: number): s
 
 /** Null where the text cannot be decoded. */
 function octetsOf({ mode, text, file, isCrlf }: Draft): Uint8Array<ArrayBuffer> | null {
-  if (mode === 'file') return file?.octets ?? new Uint8Array();
+  if (file !== null) return file.octets;
   if (mode !== 'base64') return new TextEncoder().encode(isCrlf ? text.replaceAll('\n', '\r\n') : text);
   return decodeBase64(text);
 }
