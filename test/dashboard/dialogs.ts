@@ -280,6 +280,22 @@ browserTest('dialogs', (get) => {
     assert.deepEqual([atob(stored.data), stored.ttl_seconds], ['v2', 600]);
   });
 
+  it('an expiry in a while counts from the save, however long the form was open', async () => {
+    const { page, origin } = get();
+    await open(page, origin, DIALOGS[2]!);
+    const dialog = page.getByRole('dialog', { name: 'New record' });
+    await dialog.getByRole('textbox', { name: 'Key' }).fill('late.acme.v1');
+    await dialog.getByText(/^More/).click();
+    await dialog.getByRole('combobox', { name: 'Expires' }).selectOption('in');
+    const hours = 3_600_000;
+    await page.evaluate(`{ const now = Date.now; Date.now = () => now() + ${2 * hours}; }`);
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const { body } = await ada.call('GET', '/records?key=late.acme.v1');
+    const [record] = body as { expires_at: string }[];
+    assert.ok(Date.parse(record!.expires_at) > Date.now() + 2.5 * hours, record!.expires_at);
+  });
+
   it('a key that is taken leads to its record, or to the comparison', async () => {
     const { page, origin, allow, axe } = get();
     allow(/status of 422/);

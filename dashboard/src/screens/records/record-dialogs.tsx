@@ -53,7 +53,7 @@ export function NewRecordDialog(props: NewRecordDialogProps) {
           isNew
           namespaces={namespaces}
           name="record"
-          help={(error, { fields }, key) =>
+          help={(error, read, key) =>
             isTaken(error) ? (
               <Taken
                 recordKey={foldCase(key)}
@@ -61,7 +61,7 @@ export function NewRecordDialog(props: NewRecordDialogProps) {
                   onClose();
                   setQuery({ record: id }, {});
                 }}
-                onCompare={(theirs) => setConflict({ base: theirs, mine: fields, theirs })}
+                onCompare={(theirs) => setConflict({ base: theirs, mine: read().fields, theirs })}
               />
             ) : null
           }

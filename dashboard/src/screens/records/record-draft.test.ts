@@ -173,6 +173,32 @@ describe('the form of a record', () => {
     }
   });
 
+  it('shows and keeps the last time that a record takes, which is in the year 10000 east of UTC', () => {
+    const zone = process.env.TZ;
+    try {
+      for (const [name, shown] of [
+        ['UTC', '9999-12-31T23:59:59.000'],
+        ['America/New_York', '9999-12-31T18:59:59.000'],
+        ['Europe/Berlin', '10000-01-01T00:59:59.000'],
+        ['Asia/Tokyo', '10000-01-01T08:59:59.000'],
+      ] as const) {
+        process.env.TZ = name;
+        const expires_at = '9999-12-31T23:59:59Z';
+        const type = { content_type: 'text/plain', encoding: 'b64' } as const;
+        const draft = draftOf({ key: 'a.acme.v1', data: 'YQ==', ...type, ttl_seconds: 60, expires_at });
+        assert.equal(draft.at, shown);
+        for (const at of [shown, shown.slice(0, -4)]) {
+          const read = readDraft({ ...draft, text: 'b', at }, LIMITS, NOW);
+          assert.deepEqual([read.faults, read.fields.expires_at], [[], expires_at], name);
+        }
+        assert.deepEqual(reasons({ ...draft, at: '10000-01-02T12:00' }), ['expiry_form']);
+      }
+    } finally {
+      if (zone === undefined) delete process.env.TZ;
+      else process.env.TZ = zone;
+    }
+  });
+
   it('keeps an expiry that nobody changed, also in the hour that autumn repeats', () => {
     const zone = process.env.TZ;
     process.env.TZ = 'Europe/Berlin';

@@ -201,8 +201,8 @@ function expiryOf({ expiry, amount, unit, at, storedAt }: Draft, now: number): s
       return { field: 'expires', reason: 'expiry_form' };
     return new Date(now + seconds * 1000).toISOString();
   }
-  const isKept = storedAt !== null && Date.parse(at) === Date.parse(localTime(new Date(storedAt)));
-  const time = Date.parse(isKept ? storedAt : at);
+  const isKept = storedAt !== null && timeOf(at) === timeOf(localTime(new Date(storedAt)));
+  const time = isKept ? Date.parse(storedAt) : timeOf(at);
   if (Number.isNaN(time) || time > LONGEST_IN_S * 1000) return { field: 'expires', reason: 'expiry_form' };
   return time <= now
     ? { field: 'expires', reason: 'expiry_past' }
@@ -221,5 +221,11 @@ function octetsOf({ mode, text, file, isCrlf }: Draft): Uint8Array<ArrayBuffer> 
 /** The form of `<input type="datetime-local">`, with seconds: nothing that was stored is rounded away but milliseconds. */
 function localTime(time: Date): string {
   const offset = time.getTimezoneOffset() * 60_000;
-  return new Date(time.getTime() - offset).toISOString().slice(0, 23);
+  // The last times that a record takes are in the year 10000 east of UTC: `+010000-…` here, `10000-…` in the field.
+  return new Date(time.getTime() - offset).toISOString().replace(/^\+0*/, '').slice(0, -1);
+}
+
+/** Milliseconds since the epoch of what `localTime` gives, or the field. NaN: it is no time. */
+function timeOf(local: string): number {
+  return Date.parse(local.replace(/^\d{5,6}(?=-)/, (year) => `+${year.padStart(6, '0')}`));
 }

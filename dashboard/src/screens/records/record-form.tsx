@@ -35,8 +35,8 @@ export interface RecordFormProps {
   readonly name: string;
   /** Saves what was typed. A rejection is shown; the form stays. `kept`: it is not saved yet. */
   readonly onSave: (read: ReadDraft, draft: Draft) => Promise<unknown>;
-  /** What can be done about a rejection. */
-  readonly help?: (error: unknown, read: ReadDraft, key: string) => ComponentChildren;
+  /** What can be done about a rejection. `read` reads what is typed by then. */
+  readonly help?: (error: unknown, read: () => ReadDraft, key: string) => ComponentChildren;
 }
 
 /** Key, data, type, hint and lifetime of a record. */
@@ -46,9 +46,11 @@ export function RecordForm(props: RecordFormProps) {
   const kept = useDraft(name, initial, ({ seal }) => seal === null, begun);
   const { value: typed, set: setDraft } = kept;
   const draft = withWholeKey(typed);
-  const [wasTried, setTried] = useState(false);
+  const [tries, setTries] = useState(0);
+  const wasTried = tries > 0;
   const limits = limitsOf(meta.limits);
-  const read = readDraft(draft, limits, Date.now());
+  const readNow = (): ReadDraft => readDraft(draft, limits, Date.now());
+  const read = readNow();
   const shownFaults = read.faults.filter(({ field }) => wasTried || wasTouched(field, draft, initial));
   const faultOf = (field: Fault['field']): string | null => {
     const found = shownFaults.find((fault) => fault.field === field);
@@ -62,11 +64,13 @@ export function RecordForm(props: RecordFormProps) {
       draft={kept}
       hasOwnChecks
       onSubmit={() => {
-        setTried(true);
-        if (read.faults.length > 0) return null;
-        return (async () => onSave((await draft.seal?.(draft.key, read)) ?? read, draft))();
+        setTries(tries + 1);
+        // A while that begins with the save; a time that was to come when it was typed may be over.
+        const now = readNow();
+        if (now.faults.length > 0) return null;
+        return (async () => onSave((await draft.seal?.(draft.key, now)) ?? now, draft))();
       }}
-      {...(help !== undefined && { help: (error: unknown) => help(error, read, draft.key) })}
+      {...(help !== undefined && { help: (error: unknown) => help(error, readNow, draft.key) })}
       note={
         wasTried && read.faults.length > 0 ? (
           <div role="alert" class="note bad">
