@@ -40,6 +40,7 @@ export interface CacheOptions {
 /**
  * How long a resolver may keep an answer: the TTL that the owner of an open namespace chose (`max_ttl`), of which answers show what is left.
  * The longest one that was seen counts, of any flag: so a missed event hides the present value for no longer than resolvers might.
+ * An unknown one may be the longest that resolvers heed: `node:dns` tells none.
  */
 const CACHED_MS = { least: 60_000, most: 86_400_000 };
 
@@ -71,7 +72,7 @@ export class FlagCache {
    * Takes an answer of DNS. @param text the document; null: there is none
    * @param askedAt when it was asked for, by the clock
    * @param age milliseconds since the answer came, where it is an earlier one; null: it came now
-   * @param ttl seconds that are left of its TTL; null: none is known
+   * @param ttl seconds that are left of its TTL; null: it is not known
    * @returns whether the flag changed; the first answer of a flag is no change
    */
   answered(
@@ -82,7 +83,11 @@ export class FlagCache {
     ttl: number | null = null,
   ): boolean {
     const now = this.#options.now();
-    this.#cachedMs = Math.max(this.#cachedMs, Math.min(CACHED_MS.most, (ttl ?? 0) * 1000));
+    // An answer without a document has no TTL of its owner, and an earlier one says nothing of what resolvers keep now.
+    if (text !== null && age === null) {
+      const cachedMs = ttl === null ? CACHED_MS.most : ttl * 1000;
+      this.#cachedMs = Math.max(this.#cachedMs, Math.min(CACHED_MS.most, cachedMs));
+    }
     const entry = this.#entries.get(key);
     if (entry === undefined) {
       this.#add(key, {

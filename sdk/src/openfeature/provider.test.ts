@@ -233,7 +233,8 @@ describe('the cache of flags', () => {
   });
 
   for (const [ttl, heldMs] of [
-    [null, 60_000],
+    // Of `servers`: node:dns tells no TTL.
+    [null, DAY],
     [0, 60_000],
     [3600, 3_600_000],
     [604_800, DAY],
@@ -247,6 +248,14 @@ describe('the cache of flags', () => {
       assert.equal(cache.answered('a', on, at(heldMs)), true);
     });
   }
+
+  it('that there was no flag before an event counts again after a minute: no owner chose the TTL of that answer', () => {
+    const { cache, at } = cacheAt(10);
+    cache.answered('a', null, at(0));
+    cache.changed(event(on, 5));
+    assert.equal(cache.answered('a', null, at(59_999)), false);
+    assert.equal(cache.answered('a', null, at(60_000)), true);
+  });
 
   it('what DNS showed before an event counts for nothing for as long as resolvers may keep it', () => {
     const { cache, at } = cacheAt(10);
