@@ -133,8 +133,15 @@ function refuseToken(name: string): void {
 
 /** Reads of TXT records for `Reader`. */
 export function overHttps(url: string, fetch: Fetch): Transport {
-  return async (name, { signal }) =>
-    answerOf(parse(await exchange(url, encodeQuery(name), { fetch, signal })));
+  return async (name, deadline) => {
+    const { signal } = deadline;
+    const lengthening: Fetch = async (...request) => {
+      const response = await fetch(...request);
+      deadline.lengthen();
+      return response;
+    };
+    return answerOf(parse(await exchange(url, encodeQuery(name), { fetch: lengthening, signal })));
+  };
 }
 
 function parse(octets: Uint8Array): Reply {

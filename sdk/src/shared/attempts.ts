@@ -11,20 +11,28 @@ export interface Deadline {
   readonly signal: AbortSignal;
   /** Milliseconds that it began with. */
   readonly milliseconds: number;
+  /** From now on all of the time that is left for the call is its own: the other side has begun to answer. */
+  lengthen(): void;
   /** From now on the caller's signal alone ends it. */
   stopClock(): void;
   /** From now on nothing ends it. */
   release(): void;
 }
 
-/** @param late makes the reason with which the time ends it */
+/**
+ * @param late makes the reason with which the time ends it
+ * @param most milliseconds from now that it has once it is lengthened
+ */
 export function startDeadline(
   milliseconds: number,
   late: () => Error,
   signal: AbortSignal | undefined,
+  most: number = milliseconds,
 ): Deadline {
   const ending = new AbortController();
-  const timer = setTimeout(() => ending.abort(late()), Math.min(milliseconds, TIMER_MAX_MS));
+  const endsAt = performance.now() + most;
+  const startClock = (ms: number) => setTimeout(() => ending.abort(late()), Math.min(ms, TIMER_MAX_MS));
+  let timer = startClock(milliseconds);
   const onAbort = (): void => ending.abort(signal?.reason);
   if (signal?.aborted === true) onAbort();
   else signal?.addEventListener('abort', onAbort, { once: true });
@@ -32,6 +40,10 @@ export function startDeadline(
   return {
     signal: ending.signal,
     milliseconds,
+    lengthen() {
+      stopClock();
+      timer = startClock(endsAt - performance.now());
+    },
     stopClock,
     release() {
       stopClock();
@@ -57,8 +69,8 @@ export interface AttemptsOptions {
 }
 
 /**
- * Runs attempts until one succeeds. Each has its share of the time, so that one whose answer was lost leaves time for the others; the last has
- * what is left.
+ * Runs attempts until one succeeds. Each has its share of the time, so that one whose answer was lost leaves time for the others; the last, and
+ * one that lengthens its deadline, has what is left.
  * @param attempt must release the deadline when it needs it no more
  * @throws the error of the last attempt; the reason of the signal when it aborts
  */
@@ -74,7 +86,7 @@ export async function runAttempts<T>(
   for (let failures = 0; ; ) {
     const left = endsAt - performance.now();
     const isLast = failures >= retries || !isRepeatable;
-    const deadline = startDeadline(isLast ? left : Math.min(left, share), late, signal);
+    const deadline = startDeadline(isLast ? left : Math.min(left, share), late, signal, left);
     try {
       return await attempt(deadline, failures);
     } catch (error) {

@@ -126,6 +126,56 @@ describe('an attempt that gets no answer', () => {
   });
 });
 
+describe('an answer whose body comes slowly', () => {
+  /** A client whose answers begin at once. `finish` ends their bodies. */
+  const client = (t: TestContext, status: number) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const seen: RequestInit[] = [];
+    const finish: (() => void)[] = [];
+    const fetch = async (_: string, init: RequestInit): Promise<Response> => {
+      seen.push(init);
+      const body = new ReadableStream({
+        start(controller) {
+          init.signal?.addEventListener('abort', () => controller.error(new Error('aborted')));
+          finish.push(() => {
+            controller.enqueue(new TextEncoder().encode('{"id":"a"}'));
+            controller.close();
+          });
+        },
+      });
+      return new Response(body, { status });
+    };
+    return { uqrp: new Uqrp({ baseUrl: 'https://uqrp.example.net', token: TOKEN, fetch }), seen, finish };
+  };
+
+  for (const status of [200, 400]) {
+    it(`has all that is left of the timeout, with ${status}: an attempt anew would take as long`, async (t) => {
+      const { uqrp, seen, finish } = client(t, status);
+      const calling = uqrp.me();
+      calling.catch(() => {});
+      await nextTurn();
+      for (let second = 0; second < 29; second++) {
+        t.mock.timers.tick(1000);
+        await nextTurn();
+      }
+      finish[0]?.();
+      if (status === 200) assert.deepEqual(await calling, { id: 'a' });
+      else await assert.rejects(calling, { status });
+      assert.equal(seen.length, 1);
+    });
+  }
+
+  it('ends with the timeout', () =>
+    withServer(
+      [(response) => response.writeHead(200).write('[')],
+      async (uqrp, seen) => {
+        await assert.rejects(uqrp.namespaces.list(), new TimeoutError(50));
+        assert.equal(seen.length, 1);
+      },
+      { timeout: 50 },
+    ));
+});
+
 describe('calls that are not repeated', () => {
   it('a PATCH, except after 429, which the server answers before it does anything', () =>
     withServer([BUSY, SLOW_DOWN, reply(200, { id: 'a' })], async (uqrp, seen) => {

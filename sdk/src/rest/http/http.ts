@@ -176,6 +176,8 @@ export class Http {
     const { signal } = deadline;
     try {
       const response = await this.#fetch(request.url, { ...request.init, signal });
+      // A body may be long, or come over a slow link: another attempt would take as long.
+      deadline.lengthen();
       if (response.ok || response.status === 304) {
         const seq = response.headers.get('x-service-seq');
         if (seq !== null) parts.onWritten?.(seq);
