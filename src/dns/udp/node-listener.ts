@@ -86,9 +86,14 @@ function bound({ host, port, reusePort }: Place): Promise<Socket> {
     lookup: (name, _options, done) => done(null, name, family),
   });
   return new Promise((resolve, reject) => {
-    socket.once('error', reject);
+    const fail = (error: Error): void => {
+      // It has a descriptor already, and an address that cannot be bound is tried again and again.
+      socket.close();
+      reject(error);
+    };
+    socket.once('error', fail);
     socket.bind({ address: host, port }, () => {
-      socket.off('error', reject);
+      socket.off('error', fail);
       resolve(socket);
     });
   });
