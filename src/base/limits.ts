@@ -211,6 +211,7 @@ export const LIMITS = {
   changePagesAtOnce: 4, // of streams that are behind; each reads its next page when its turn comes
   flagsPerMinute: 6000, // evaluations of one IPv4 address or IPv6 /64; `flagsPerMinuteOfNamespace`: of a namespace, in one process
   flagsPerMinuteOfNamespace: 60_000,
+  flagCharge: 400_000, // octets of flags in memory, about, for each of which an answer with all flags counts as one evaluation
   flagBody: 16_384, // body of an evaluation
   flagContextDepth: 5, // objects and arrays within each other in the context of an evaluation, which is the first
   flagContextText: 1024, // of one text or name in it

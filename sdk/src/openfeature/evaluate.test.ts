@@ -152,12 +152,50 @@ describe('conditions', () => {
     assert.equal(variantOf(inherited), 'off default');
   });
 
+  it('a version of the context is parsed once, however many conditions and flags compare it', () => {
+    const flag = parseFlag(
+      JSON.stringify({
+        ...BASE,
+        targeting: [
+          { when: Array(40).fill({ attribute: 'v', op: 'semver>', value: '0.1.0' }), variant: 'on' },
+        ],
+      }),
+    );
+    const versions = new Map();
+    const found = parseSemver('1.0.0');
+    versions.set('v', found);
+    // What is there already counts.
+    assert.deepEqual(evaluate(flag, 'f', { v: '0.0.1' }, versions), {
+      kind: 'variant',
+      variant: 'on',
+      why: 'match',
+    });
+    const learnt = new Map();
+    evaluate(flag, 'f', { v: '1.0.0' }, learnt);
+    assert.deepEqual([...learnt], [['v', found]]);
+    assert.deepEqual(flag.targeting[0]?.when[0]?.value, parseSemver('0.1.0'));
+  });
+
   it('versions are ordered as semver.org orders them', () => {
     const ascending =
       '1.0.0-alpha 1.0.0-alpha.1 1.0.0-alpha.beta 1.0.0-beta 1.0.0-beta.2 1.0.0-beta.11 1.0.0-rc.1 1.0.0 1.0.1 1.2.0 1.10.0 2.0.0';
     const versions = ascending.split(' ').map((text) => parseSemver(text) as Semver);
     for (const [i, a] of versions.entries()) {
       for (const [j, b] of versions.entries()) assert.equal(Math.sign(compareSemver(a, b)), Math.sign(i - j));
+    }
+    for (const [a, b, order] of [
+      ['1.0.0-1', '1.0.0-01', 0],
+      ['1.0.0-a.01.b', '1.0.0-a.1.c', -1],
+      ['1.0.0-1.10', '1.0.0-1.9', 1],
+      ['1.0.0-ab', '1.0.0-a.b', 1],
+      ['1.0.0-9007199254740992', '1.0.0-9007199254740993', 0],
+      ['1.0.0+a', '1.0.0+b', 0],
+    ] as const) {
+      const [one, other] = [parseSemver(a) as Semver, parseSemver(b) as Semver];
+      assert.deepEqual([compareSemver(one, other), compareSemver(other, one)].map(Math.sign), [
+        order,
+        0 - order,
+      ]);
     }
     for (const text of ['1', '1.0', '01.0.0', '1.0.0-', 'v1.0.0', '1.0.0.0', ''])
       assert.equal(parseSemver(text), null);

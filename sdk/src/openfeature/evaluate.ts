@@ -22,12 +22,23 @@ export type Decision =
       readonly why: 'static' | 'default' | 'match' | 'split';
     };
 
-/** @param key name of the flag; the salt of rollouts unless the document has its own */
-export function evaluate(flag: Flag, key: string, context: Context): Decision {
+/** Versions of the attributes of one context, as far as they were compared; null: an attribute that is none. */
+export type Versions = Map<string, Semver | null>;
+
+/**
+ * @param key name of the flag; the salt of rollouts unless the document has its own
+ * @param versions for evaluations of several flags in one context: each attribute is parsed once
+ */
+export function evaluate(
+  flag: Flag,
+  key: string,
+  context: Context,
+  versions: Versions = new Map(),
+): Decision {
   if (!flag.enabled) return { kind: 'disabled' };
   const salt = flag.salt ?? key;
   for (const { when, serve } of flag.targeting) {
-    if (!when.every((condition) => holds(condition, context))) continue;
+    if (!when.every((condition) => holds(condition, context, versions))) continue;
     if ('variant' in serve) return { kind: 'variant', variant: serve.variant, why: 'match' };
     return split(serve.rollout, flag, salt, context);
   }
@@ -53,9 +64,11 @@ export function bucketOf(salt: string, targetingKey: string): number {
 }
 
 /** A condition on an attribute that is missing or of another type does not hold, with `not` neither. */
-function holds({ attribute, op, value, not }: Condition, context: Context): boolean {
+function holds({ attribute, op, value, not }: Condition, context: Context, versions: Versions): boolean {
   const actual = Object.hasOwn(context, attribute) ? context[attribute] : undefined;
-  const result = compare(op, actual, value);
+  const result = op.startsWith('semver')
+    ? compareVersions(op, versionOf(attribute, actual, versions), value as Semver)
+    : compare(op, actual, value);
   return result === null ? false : result !== not;
 }
 
@@ -64,13 +77,23 @@ function compare(op: Condition['op'], actual: unknown, value: Condition['value']
   if (op === 'in') return isScalar(actual) ? (value as readonly Scalar[]).includes(actual) : null;
   if (op === 'equals') return typeof actual === typeof value ? actual === value : null;
   if (op === 'prefix') return typeof actual === 'string' ? actual.startsWith(value as string) : null;
-  if (op.startsWith('semver')) {
-    const [a, b] = [parseSemver(actual), parseSemver(value)];
-    if (a === null || b === null) return null;
-    return ordered(op.slice('semver'.length) as Comparison | '=', compareSemver(a, b));
-  }
   if (typeof actual !== 'number' || Number.isNaN(actual)) return null;
   return ordered(op as Comparison, actual - (value as number));
+}
+
+function versionOf(attribute: string, actual: unknown, versions: Versions): Semver | null {
+  if (typeof actual !== 'string') return null;
+  let version = versions.get(attribute);
+  if (version === undefined) {
+    version = parseSemver(actual);
+    versions.set(attribute, version);
+  }
+  return version;
+}
+
+function compareVersions(op: Condition['op'], actual: Semver | null, value: Semver): boolean | null {
+  if (actual === null) return null;
+  return ordered(op.slice('semver'.length) as Comparison | '=', compareSemver(actual, value));
 }
 
 function ordered(op: Comparison | '=', difference: number): boolean {
@@ -86,16 +109,28 @@ function isScalar(value: unknown): value is Scalar {
 
 /** Order of semver.org, section 11: negative, 0 or positive. */
 export function compareSemver(a: Semver, b: Semver): number {
-  for (const index of [0, 1, 2] as const) {
-    if (a.numbers[index] !== b.numbers[index]) return a.numbers[index] - b.numbers[index];
-  }
-  if (a.prerelease.length === 0 || b.prerelease.length === 0)
-    return b.prerelease.length - a.prerelease.length;
-  for (let index = 0; index < Math.max(a.prerelease.length, b.prerelease.length); index += 1) {
-    const difference = compareIdentifiers(a.prerelease[index], b.prerelease[index]);
-    if (difference !== 0) return difference;
-  }
-  return 0;
+  const difference = a.major - b.major || a.minor - b.minor || a.patch - b.patch;
+  if (difference !== 0 || a.prerelease === b.prerelease) return difference;
+  if (a.prerelease === '' || b.prerelease === '') return b.prerelease.length - a.prerelease.length;
+  return comparePrereleases(a.prerelease, b.prerelease);
+}
+
+/** The first identifiers that differ decide: in the one form that numbers have, those that differ as texts. */
+function comparePrereleases(a: string, b: string): number {
+  const least = Math.min(a.length, b.length);
+  let at = 0;
+  while (at < least && a.charCodeAt(at) === b.charCodeAt(at)) at += 1;
+  // One ends where the other has an identifier more.
+  const isOver = at === least && (a[at] ?? b[at]) === '.';
+  const begin = isOver ? at + 1 : a.lastIndexOf('.', at - 1) + 1;
+  return compareIdentifiers(identifierAt(a, begin), identifierAt(b, begin));
+}
+
+/** Undefined: there is none more. */
+function identifierAt(prerelease: string, begin: number): string | undefined {
+  if (begin > prerelease.length) return undefined;
+  const end = prerelease.indexOf('.', begin);
+  return prerelease.slice(begin, end === -1 ? undefined : end);
 }
 
 function compareIdentifiers(a: string | undefined, b: string | undefined): number {
@@ -104,7 +139,6 @@ function compareIdentifiers(a: string | undefined, b: string | undefined): numbe
   if (isNumberA && isNumberB) return Number(a) - Number(b);
   // Numbers come before words.
   if (isNumberA !== isNumberB) return isNumberA ? -1 : 1;
-  if (a === b) return 0;
   return a < b ? -1 : 1;
 }
 

@@ -21,7 +21,8 @@ export interface Rule {
 export interface Condition {
   readonly attribute: string;
   readonly op: Operator;
-  readonly value: Scalar | readonly Scalar[];
+  /** A version for `semver...`, so that an evaluation parses none. */
+  readonly value: Scalar | readonly Scalar[] | Semver;
   readonly not: boolean;
 }
 
@@ -133,8 +134,10 @@ function operand(op: Operator, value: unknown, at: string): Condition['value'] {
   if (!isScalar(value)) throw new FlagError(`${at} must be text, a number, true or false`);
   if (op === 'prefix' && typeof value !== 'string') throw new FlagError(`${at} must be text`);
   if (COMPARISONS.includes(op) && typeof value !== 'number') throw new FlagError(`${at} must be a number`);
-  if (op.startsWith('semver') && parseSemver(value) === null) throw new FlagError(`${at} must be a version`);
-  return value;
+  if (!op.startsWith('semver')) return value;
+  const version = parseSemver(value);
+  if (version === null) throw new FlagError(`${at} must be a version`);
+  return version;
 }
 
 function isScalar(value: unknown): value is Scalar {
@@ -177,10 +180,13 @@ function object(
   return value as Readonly<Record<string, unknown>>;
 }
 
-/** A version of semver.org: the numbers, and the identifiers of a pre-release. */
+/** A version of semver.org. */
 export interface Semver {
-  readonly numbers: readonly [number, number, number];
-  readonly prerelease: readonly string[];
+  readonly major: number;
+  readonly minor: number;
+  readonly patch: number;
+  /** Identifiers of a pre-release, with dots between them and numbers in one form: equal texts are equal versions, others are not. */
+  readonly prerelease: string;
 }
 
 const NUMBER = '(0|[1-9][0-9]{0,14})';
@@ -192,7 +198,16 @@ const SEMVER = new RegExp(
 export function parseSemver(text: unknown): Semver | null {
   const match = typeof text === 'string' && text.length <= 256 ? SEMVER.exec(text) : null;
   if (match === null) return null;
-  const [, major, minor, patch, prerelease] = match;
-  const numbers = [Number(major), Number(minor), Number(patch)] as const;
-  return { numbers, prerelease: prerelease === undefined ? [] : prerelease.split('.') };
+  const [, major, minor, patch, prerelease = ''] = match;
+  return {
+    major: Number(major),
+    minor: Number(minor),
+    patch: Number(patch),
+    prerelease: prerelease.split('.').map(oneForm).join('.'),
+  };
+}
+
+/** Numbers may have leading zeros, and more digits than are compared. */
+function oneForm(identifier: string): string {
+  return /^[0-9]+$/.test(identifier) ? BigInt(Number(identifier)).toString() : identifier;
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Context, evaluate } from '../../../sdk/src/flag-rules.ts';
+import { type Context, evaluate, type Versions } from '../../../sdk/src/flag-rules.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { isJsonObject } from '../../protocol/input/fields.ts';
 import type { FlagDocument } from './documents.ts';
@@ -81,12 +81,17 @@ export interface Evaluation {
   readonly json: string;
 }
 
-/** @param key as the request has it @param flag in lower case */
-export function evaluation(key: string, document: FlagDocument | null, context: Context): Evaluation {
+/** @param key as the request has it @param versions for several flags in one context */
+export function evaluation(
+  key: string,
+  document: FlagDocument | null,
+  context: Context,
+  versions?: Versions,
+): Evaluation {
   if (document === null) return failure(404, key, 'FLAG_NOT_FOUND', 'there is no such flag');
   const { rules, fault, values } = document;
   if (rules === null) return failure(400, key, 'PARSE_ERROR', fault);
-  const decision = evaluate(rules, document.key, context);
+  const decision = evaluate(rules, document.key, context, versions);
   if (decision.kind === 'no targeting key') {
     return failure(400, key, 'TARGETING_KEY_MISSING', 'the rollout needs a targetingKey');
   }
@@ -115,7 +120,10 @@ export function bulkAnswer(
   eventsAt: string,
 ): BulkAnswer {
   if (documents === null) throw tooMuch(`more than ${LIMITS.flagsOfNamespace} flags`);
-  const flags = documents.map((document) => evaluation(document.key, document, context).json).join(',');
+  const versions: Versions = new Map();
+  const flags = documents
+    .map((document) => evaluation(document.key, document, context, versions).json)
+    .join(',');
   const streams = [{ type: 'sse', endpoint: { requestUri: eventsAt }, inactivityDelaySec: 120 }];
   const json = `{"flags":[${flags}],"eventStreams":${JSON.stringify(streams)}}`;
   if (Buffer.byteLength(json) > LIMITS.flagsAnswer) throw tooMuch(`more than ${LIMITS.flagsAnswer} octets`);

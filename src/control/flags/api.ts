@@ -71,6 +71,12 @@ export function flagRoutes(app: FastifyInstance, deps: FlagRouteDeps): void {
       refuseCoding(request);
     };
 
+    async function charge(request: FastifyRequest, { namespace }: FlagAccess, hits: number): Promise<void> {
+      const { limiter } = deps.flags;
+      await takeFrom(limiter, 'flags', request.addressKey(), hits);
+      await takeFrom(limiter, 'flagsOfNamespace', namespace.name, hits);
+    }
+
     const one: Handler = async (request, reply) => {
       const { key = '' } = request.params as { key?: string };
       const { access, documents } = await documentsOf(open().source, request);
@@ -89,6 +95,9 @@ export function flagRoutes(app: FastifyInstance, deps: FlagRouteDeps): void {
         await waits.until(access.namespace.id, documents, tag);
         ({ access, documents } = await documentsOf(source, request));
       }
+      // The request itself was counted before.
+      const more = Math.ceil(documents.cost() / LIMITS.flagCharge) - 1;
+      if (more > 0) await charge(request, access, more);
       const answer = bulkAnswer(documents.all(), context, eventsAt(access));
       reply.header('etag', answer.tag);
       counts.add(access.namespace);
@@ -174,8 +183,8 @@ async function documentsOf(
   return { access, documents };
 }
 
-async function takeFrom(limiter: Limiter, budget: Budget, key: string): Promise<void> {
-  const retryAfter = await limiter.take(budget, key);
+async function takeFrom(limiter: Limiter, budget: Budget, key: string, hits = 1): Promise<void> {
+  const retryAfter = await limiter.take(budget, key, hits);
   if (retryAfter > 0) throw new FlagRefusal(429, 'too many requests', { retryAfter });
 }
 

@@ -206,6 +206,34 @@ apiScenarios('flags in memory', {
     await world.close();
   },
 
+  'all flags at once count as many evaluations by their documents: not by requests alone': async (store) => {
+    const world = await openWorld(store, { limiter: (clock) => memoryLimiter(clock) });
+    const { name, token, owner } = await flagShop(world, { a: plainFlag(1) });
+    const { limiter } = world.deps.flags;
+    const [address, namespace] = [LIMITS.flagsPerMinute, LIMITS.flagsPerMinuteOfNamespace];
+    const used = () =>
+      Promise.all([limiter.used('flags', '127.0.0.1'), limiter.used('flagsOfNamespace', name)]).then((all) =>
+        all.map((budget) => budget?.[0]?.used),
+      );
+    await askFlags(world, token, ALL_FLAGS);
+    assert.deepEqual(await used(), [1, 1]);
+    await writeFlags(owner, name, 0, 60, 'x'.repeat(2_500));
+    world.advance(60_000);
+    const { status } = await askFlags(world, token, ALL_FLAGS);
+    // 60 flags of 15.7 KB.
+    assert.deepEqual([status, await used()], [200, [3, 3]]);
+    for (const [budget, key, limit] of [
+      ['flags', '127.0.0.1', address],
+      ['flagsOfNamespace', name, namespace],
+    ] as const) {
+      world.advance(60_000);
+      await limiter.take(budget, key, limit - 2);
+      assert.equal((await askFlags(world, token, ALL_FLAGS)).status, 429, budget);
+      assert.equal((await askFlags(world, token, oneFlag('a'))).status, 200, budget);
+    }
+    await world.close();
+  },
+
   'a request is one private read, of an open namespace none': async (store) => {
     const world = await openWorld(store);
     const { owner, name, token } = await flagShop(world, { a: plainFlag(1) });

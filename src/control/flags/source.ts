@@ -26,6 +26,8 @@ export interface Documents {
   get(key: string): Promise<FlagDocument | null>;
   /** In order of their keys; null: more than `LIMITS.flagsOfNamespace`. */
   all(): readonly FlagDocument[] | null;
+  /** Octets of memory of all of them, about: what an evaluation of all has to look at. */
+  cost(): number;
   /** A digest of all of them, the same in every process. */
   tag(): string;
   /** Whether they have this tag, or had it not long ago. */

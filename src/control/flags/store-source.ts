@@ -299,6 +299,7 @@ export function openFlagSource(deps: FlagSourceDeps): FlagSource {
         return (await readFlags(read, row, [key], clock())).get(key) ?? null;
       },
       all: () => (flags.isWhole ? flags.all(clock()) : null),
+      cost: () => flags.cost,
       tag: () => flags.tag(clock()),
       hasHad: (tag) => flags.hasHad(tag, clock()),
     };
