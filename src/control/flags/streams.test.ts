@@ -212,26 +212,41 @@ apiScenarios('events of flags', {
     await world.close();
   },
 
-  'so many streams of a namespace and of the process are open': async (store) => {
-    if (store.engine === 'postgres') return;
-    const world = await openWorld(store, { trustedProxies: ['127.0.0.1'] });
-    const port = await listen(world);
-    const shops = [await flagShop(world), await flagShop(world), await flagShop(world)];
-    const readers: EventReader[] = [];
-    const open = async (shop: number): Promise<number> => {
-      const address = `192.0.2.${Math.floor(readers.length / LIMITS.flagStreamsPerAddress)}`;
-      const headers = { authorization: `Bearer ${shops[shop]!.token}`, 'x-forwarded-for': address };
-      const reader = await follow(port, '/ofrep/v1/events', headers);
-      if (reader.status === 200) readers.push(reader);
-      return reader.status;
-    };
-    for (let i = 0; i < LIMITS.flagStreamsOfNamespace; i++) assert.equal(await open(0), 200);
-    assert.deepEqual([await open(0), await open(1)], [429, 200]);
-    while (readers.length < LIMITS.flagStreams) assert.equal(await open(1), 200);
-    assert.equal(await open(2), 429);
-    for (const reader of readers) reader.close();
-    await world.close();
-  },
+  'so many streams of a namespace and of the process are open; one of the customer with most gives way':
+    async (store) => {
+      if (store.engine === 'postgres') return;
+      const world = await openWorld(store, { trustedProxies: ['127.0.0.1'] });
+      const port = await listen(world);
+      const shops = [await flagShop(world), await flagShop(world)];
+      const { owner } = shops[0]!;
+      const next = await owner.namespace();
+      const { json } = await owner.post(`/namespaces/${next.id}/query_tokens`, { name: 'web' });
+      const tokens = [shops[0]!.token, String(json.token), shops[1]!.token];
+      const readers: EventReader[] = [];
+      const open = async (shop: number): Promise<number> => {
+        const address = `192.0.2.${Math.floor(readers.length / LIMITS.flagStreamsPerAddress)}`;
+        const headers = { authorization: `Bearer ${tokens[shop]}`, 'x-forwarded-for': address };
+        const reader = await follow(port, '/ofrep/v1/events', headers);
+        if (reader.status === 200) readers.push(reader);
+        return reader.status;
+      };
+      for (let i = 0; i < LIMITS.flagStreamsOfNamespace; i++) assert.equal(await open(0), 200);
+      assert.deepEqual([await open(0), await open(1)], [429, 200]);
+      while (readers.length < LIMITS.flagStreams) assert.equal(await open(1), 200);
+      // One customer has all of them: a stream of it ends for each of the other, which then keeps its own.
+      const first = readers.length;
+      for (let i = 0; i < 3; i++) assert.equal(await open(2), 200);
+      let ended = 0;
+      for (const reader of readers.slice(0, first))
+        void reader.ended().then(
+          () => ended++,
+          () => ended++,
+        );
+      while (ended < 3) await nextTurn();
+      assert.deepEqual([await open(1), readers.length], [429, first + 3]);
+      for (const reader of readers) reader.close();
+      await world.close();
+    },
 
   'so many evaluations wait, and one more is answered at once': async (store) => {
     const timers = createManualTimers();
@@ -343,6 +358,7 @@ async function openStream({ isSettled = () => true, onCheck = () => {} }) {
   let gone: Promise<unknown> = Promise.resolve();
   const app = fastify();
   app.decorateRequest('addressKey', () => 'a');
+  app.decorateRequest('siteKey', () => null);
   app.get('/', (request, reply) => {
     gone = once(reply.raw, 'close');
     const renew = async () => {

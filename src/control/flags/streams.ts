@@ -45,8 +45,11 @@ export function openFlagStreams(options: FlagStreamsOptions) {
   const { source, changeReader, positions, clock, timers } = options;
   const streams = openEventStreams(options);
   const all = LIMITS.flagStreams;
-  const ofNamespaces = createPlaces({ all, each: LIMITS.flagStreamsOfNamespace });
-  const ofAddresses = createPlaces({ all, each: LIMITS.flagStreamsPerAddress });
+  // A stream without events is no stalled one: it gives way only to somebody with two streams fewer.
+  const patience = { ms: Number.POSITIVE_INFINITY, clock };
+  const ofOwners = createPlaces({ all, each: LIMITS.flagStreamsOfNamespace, patience });
+  const ofNetworks = createPlaces({ all, each: LIMITS.flagStreamsPerAddress, patience });
+  let places = 0;
   // By id: of a name that another customer has taken, streams of the former owner hear nothing.
   const hubs = new Map<string, Hub>();
 
@@ -131,26 +134,47 @@ export function openFlagStreams(options: FlagStreamsOptions) {
     };
   }
 
-  function enter(address: string, id: string): { leave(): void } {
-    const [one, other] = [ofNamespaces.enter(id), ofAddresses.enter(address)];
-    if (one !== null && other !== null) {
-      return {
-        leave() {
-          one.leave();
-          other.leave();
-        },
-      };
-    }
-    one?.leave();
-    other?.leave();
-    throw new FlagRefusal(429, 'too many streams', { retryAfter: 10 });
+  /**
+   * Each stream has a place among those of its owner and one among those of its network. When all are taken, a stream of the customer with most gives
+   * way. Where none has more, one of the network with most does, to a customer without a stream. @throws FlagRefusal 429
+   */
+  function enter({ request, reply, namespace }: StreamRequest): { leave(): void } {
+    const address = request.addressKey();
+    const customer = `customer ${namespace.customerId}`;
+    const owner = [customer, namespace.id];
+    const network = [`network ${request.siteKey() ?? address}`, address];
+    const isMost =
+      ofOwners.of(namespace.id) >= LIMITS.flagStreamsOfNamespace ||
+      ofNetworks.of(address) >= LIMITS.flagStreamsPerAddress;
+    const makeRoom = (): boolean =>
+      ofOwners.makeRoom(owner) || (ofOwners.of(customer) === 0 && ofNetworks.makeRoom(network));
+    if (isMost || (places >= all && !makeRoom()))
+      throw new FlagRefusal(429, 'too many streams', { retryAfter: 10 });
+    const openedAt = clock();
+    let hasLeft = false;
+    const leave = (): void => {
+      if (!hasLeft) places--;
+      hasLeft = true;
+      for (const place of taken) place?.leave();
+    };
+    const holder = {
+      since: () => openedAt,
+      giveWay() {
+        leave();
+        // The client opens the stream again after the last event that it has.
+        reply.raw.destroy();
+      },
+    };
+    const taken = [ofOwners.enter(owner, holder), ofNetworks.enter(network, holder)];
+    places++;
+    return { leave };
   }
 
   return {
     /** Answers with the events of a namespace. @throws FlagRefusal 429, 401 */
     async open(asked: StreamRequest): Promise<FastifyReply> {
-      const { request, reply, namespace, renew } = asked;
-      const place = enter(request.addressKey(), namespace.id);
+      const { reply, namespace, renew } = asked;
+      const place = enter(asked);
       const held = await source.hold(namespace).catch((error: unknown) => {
         place.leave();
         throw error;
