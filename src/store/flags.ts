@@ -15,6 +15,26 @@ export function findReadNamespace(db: Db, name: string): Promise<ReadNamespace |
   return NAMESPACE.first(db, { name });
 }
 
+const READABLE = statement<{ name: string; customerId: string; id: string }, ReadNamespace>(
+  `select id, name, customer_id, public_read, suspended from namespaces
+  where name = :name and closing = 0 and (public_read = 1 or customer_id = :customerId or id = :id)`,
+);
+
+/** Who reads flags: whose namespaces are readable beside open ones, or which one is. */
+export interface NamespaceReader {
+  readonly customerId?: string;
+  readonly id?: string;
+}
+
+/** The namespace if it is open, or readable to the reader: of others nothing is read. */
+export function findReadableNamespace(
+  db: Db,
+  name: string,
+  { customerId = '', id = '' }: NamespaceReader,
+): Promise<ReadNamespace | null> {
+  return READABLE.first(db, { name, customerId, id });
+}
+
 /** A query token that still counts, and its namespace by id and name. */
 export interface LiveToken {
   readonly digest: string;

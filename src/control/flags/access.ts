@@ -68,7 +68,7 @@ export async function authorize(
   const name =
     named ?? (grant?.kind === 'token' ? grant.namespace.name : grant && onlyNamespace(grant.actor));
   if (name === null) throw unknown();
-  const namespace = await source.namespace(name);
+  const namespace = await source.namespace(name, grant);
   if (namespace?.isOpen === true && !namespace.isSuspended && named !== null)
     return { credential, path, namespace };
   if (grant === null || (grant.kind === 'token' && grant.namespace.id !== namespace?.id)) throw unknown();

@@ -169,11 +169,11 @@ apiScenarios('flags of a name that another customer has taken', {
 
   'the source has nothing of a namespace whose name another one has': async (store) => {
     const world = await openWorld(store);
-    const { name } = await flagShop(world, { a: plainFlag(1) });
+    const { name, id } = await flagShop(world, { a: plainFlag(1) });
     const onError = assert.ifError;
     const changeReader = openChangeReader(world.deps, onError);
     const source = openFlagSource({ ...world.deps, changeReader, apiKey: async () => null, onError });
-    const namespace = await source.namespace(name);
+    const namespace = await source.namespace(name, { kind: 'token', namespace: { id, name } });
     assert.ok(namespace);
     const former = { ...namespace, id: 'former' };
     assert.deepEqual([await source.documents(former), await source.hold(former)], [null, null]);

@@ -206,6 +206,36 @@ apiScenarios('flags in memory', {
     await world.close();
   },
 
+  'a refusal is the same work for a private namespace that is absent, quiet or in use': async (store) => {
+    const { wrap, taken } = watched();
+    const world = await openWorld(store, { wrap });
+    const [inUse, quiet, other] = [
+      await flagShop(world, { a: plainFlag(1) }),
+      await flagShop(world),
+      await flagShop(world),
+    ];
+    const key = await other.owner.key({ operations: ['read'] });
+    assert.equal((await askFlags(world, inUse.token, ALL_FLAGS)).status, 200);
+    for (const [credential, status] of [
+      [null, 401],
+      [other.token, 401],
+      [key.token, 403],
+    ] as const) {
+      // The credential is known from now on.
+      await askFlags(world, credential, `/flags/${other.name}${ALL_FLAGS}`);
+      const seen: [number, string, string[]][] = [];
+      for (const name of ['absent', quiet.name, inUse.name]) {
+        taken();
+        const answer = await askFlags(world, credential, `/flags/${name}${ALL_FLAGS}`);
+        seen.push([answer.status, answer.text, taken()]);
+      }
+      const [first] = seen;
+      assert.deepEqual([first?.[0], first?.[2].length], [status, 1]);
+      assert.deepEqual([seen[1], seen[2]], [first, first]);
+    }
+    await world.close();
+  },
+
   'all flags at once count as many evaluations by their documents: not by requests alone': async (store) => {
     const world = await openWorld(store, { limiter: (clock) => memoryLimiter(clock) });
     const { name, token, owner } = await flagShop(world, { a: plainFlag(1) });

@@ -1,4 +1,5 @@
 import type { Actor } from '../../http/actor.ts';
+import type { NamespaceReader, ReadNamespace } from '../../store/flags.ts';
 import type { FlagDocument } from './documents.ts';
 
 /** A credential by its lower-case hex SHA-256. */
@@ -63,12 +64,34 @@ export interface FlagSource {
   token(credential: Credential): Promise<Grant | null>;
   /** Credentials whose digest begins so. @param start lower-case hex */
   beginning(start: string): Promise<readonly Credential[]>;
-  /** Null: there is none of this name. */
-  namespace(name: string): Promise<FlagNamespace | null>;
+  /** Null: there is none of this name, or it is neither open nor one that the grant is for. How long that takes does not tell which. */
+  namespace(name: string, grant: Grant | null): Promise<FlagNamespace | null>;
   /** Null: it is gone, also when another one has its name now. */
   documents(namespace: FlagNamespace): Promise<Documents | null>;
   /** Changes of the namespace are told until it is released. Null: as with `documents`. */
   hold(namespace: FlagNamespace): Promise<Held | null>;
   onChange(listener: (change: FlagChange) => void): () => void;
   close(): void;
+}
+
+/** Which namespaces the grant is for, beside open ones. */
+export function readerOf(grant: Grant | null): NamespaceReader {
+  if (grant === null) return {};
+  return grant.kind === 'token' ? { id: grant.namespace.id } : { customerId: grant.actor.customerId };
+}
+
+/** Whether its flags are open, or the grant is for it. */
+export function isReadable(row: ReadNamespace, grant: Grant | null): boolean {
+  const { id, customerId } = readerOf(grant);
+  return row.public_read === 1 || row.id === id || row.customer_id === customerId;
+}
+
+export function namespaceOf({
+  id,
+  name,
+  customer_id: customerId,
+  public_read,
+  suspended,
+}: ReadNamespace): FlagNamespace {
+  return { id, name, customerId, isOpen: public_read === 1, isSuspended: suspended === 1 };
 }

@@ -2,6 +2,7 @@ import type { Timers } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Clock } from '../../base/time.ts';
 import {
+  findReadableNamespace,
   findReadNamespace,
   liveKeyDigestsFrom,
   liveTokensFrom,
@@ -11,7 +12,17 @@ import type { Store } from '../../store/store.ts';
 import type { ChangeReader } from '../changes/api.ts';
 import { FlagSet, flagOfKey, loadFlags, readFlags } from './documents.ts';
 import { type FoundKey, openKnownKeys } from './known-keys.ts';
-import type { Credential, Documents, FlagChange, FlagNamespace, FlagSource, Grant } from './source.ts';
+import {
+  type Credential,
+  type Documents,
+  type FlagChange,
+  type FlagNamespace,
+  type FlagSource,
+  type Grant,
+  isReadable,
+  namespaceOf,
+  readerOf,
+} from './source.ts';
 
 export interface FlagSourceDeps {
   readonly store: Store;
@@ -325,9 +336,15 @@ export function openFlagSource(deps: FlagSourceDeps): FlagSource {
         ...digests.map((digest) => ({ kind: 'key' as const, digest })),
       ];
     },
-    async namespace(name) {
-      const row = entries.has(name) ? (await entryOf(name))?.row : await findReadNamespace(read, name);
-      return row ? namespaceOf(row) : null;
+    async namespace(name, grant) {
+      const entry = entries.get(name);
+      // The work for a private namespace of others is that for none, also while its flags are in use.
+      if (entry === undefined || !isReadable(entry.row, grant)) {
+        const row = await findReadableNamespace(read, name, readerOf(grant));
+        return row && namespaceOf(row);
+      }
+      const known = await entryOf(name);
+      return known && namespaceOf(known.row);
     },
     async documents(namespace) {
       const entry = await entryOfNamespace(namespace);
@@ -362,16 +379,6 @@ export function openFlagSource(deps: FlagSourceDeps): FlagSource {
 
 function isDirty({ mustLook, mustLoad, dirty }: Entry): boolean {
   return mustLook || mustLoad || dirty.size > 0;
-}
-
-function namespaceOf({
-  id,
-  name,
-  customer_id: customerId,
-  public_read,
-  suspended,
-}: ReadNamespace): FlagNamespace {
-  return { id, name, customerId, isOpen: public_read === 1, isSuspended: suspended === 1 };
 }
 
 /** @returns null when the time is over first */
