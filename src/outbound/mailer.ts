@@ -12,15 +12,15 @@ export interface Mailer {
 /** The server did not accept a mail. The code names the failed step; no text of the server is included. */
 export class MailError extends Error {
   readonly code: string;
-  /** The server's reply was of the class 5yz: the same again would be refused again (RFC 5321 §4.2.1). */
-  readonly isPermanent: boolean;
+  /** There is no such mailbox: the same mail would be refused again (RFC 5321 §4.2.1). */
+  readonly isNoMailbox: boolean;
 
   /** @param code of nodemailer's closed set, such as `EAUTH` */
-  constructor(code: string, isPermanent = false) {
+  constructor(code: string, isNoMailbox = false) {
     super('the mail server did not take a mail');
     this.name = 'MailError';
     this.code = code;
-    this.isPermanent = isPermanent;
+    this.isNoMailbox = isNoMailbox;
   }
 }
 
@@ -100,15 +100,22 @@ export function openMailer({
           signal,
         });
       } catch (error) {
-        throw new MailError(codeOf(error), isRefusal(error));
+        throw new MailError(codeOf(error), hasNoMailbox(error));
       }
     },
   };
 }
 
-function isRefusal(error: unknown): boolean {
-  const reply: unknown = error instanceof Error && 'responseCode' in error ? error.responseCode : undefined;
-  return typeof reply === 'number' && reply >= 500 && reply <= 599;
+/** Codes of RFC 3463 §3.2 and §3.3 that speak of the recipient: unknown mailbox, domain or syntax, a mailbox that has moved, one that is disabled. */
+const NO_MAILBOX = /^5\d\d[ -]5\.(?:1\.(?:[1236]|10)|2\.1)\b/;
+
+/**
+ * Without such a code a refusal may be of the operator's server or its settings: no password, a relay that is not allowed, too many mails a day. These
+ * pass once they are mended.
+ */
+function hasNoMailbox(error: unknown): boolean {
+  const { command, response } = error as { readonly command?: unknown; readonly response?: unknown };
+  return command === 'RCPT TO' && NO_MAILBOX.test(String(response));
 }
 
 /** Only the code is safe to log: the rest of the error has the address and the server's text. */

@@ -70,7 +70,7 @@ export function overDns(servers: readonly string[]): Transport {
         // A refusal came from a server that is there: it says more than a lost packet.
         if (!(failure instanceof Refused)) failure = error;
       } finally {
-        part.release();
+        part.stopClock();
       }
     }
     throw failure;

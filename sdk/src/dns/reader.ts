@@ -243,7 +243,7 @@ export class Reader {
       try {
         return await transport(name, deadline);
       } finally {
-        deadline.release();
+        deadline.stopClock();
       }
     });
   }

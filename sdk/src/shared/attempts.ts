@@ -15,8 +15,6 @@ export interface Deadline {
   lengthen(): void;
   /** From now on the caller's signal alone ends it. */
   stopClock(): void;
-  /** From now on nothing ends it. */
-  release(): void;
 }
 
 /**
@@ -33,22 +31,16 @@ export function startDeadline(
   const endsAt = performance.now() + most;
   const startClock = (ms: number) => setTimeout(() => ending.abort(late()), Math.min(ms, TIMER_MAX_MS));
   let timer = startClock(milliseconds);
-  const onAbort = (): void => ending.abort(signal?.reason);
-  if (signal?.aborted === true) onAbort();
-  else signal?.addEventListener('abort', onAbort, { once: true });
   const stopClock = (): void => clearTimeout(timer);
   return {
-    signal: ending.signal,
+    // No listener on the caller's signal: that of a body which nobody reads to its end would stay as long as the signal does.
+    signal: signal === undefined ? ending.signal : AbortSignal.any([ending.signal, signal]),
     milliseconds,
     lengthen() {
       stopClock();
       timer = startClock(endsAt - performance.now());
     },
     stopClock,
-    release() {
-      stopClock();
-      signal?.removeEventListener('abort', onAbort);
-    },
   };
 }
 
@@ -71,7 +63,7 @@ export interface AttemptsOptions {
 /**
  * Runs attempts until one succeeds. Each has its share of the time, so that one whose answer was lost leaves time for the others; the last, and
  * one that lengthens its deadline, has what is left.
- * @param attempt must release the deadline when it needs it no more
+ * @param attempt must stop the clock of the deadline when it needs it no more
  * @throws the error of the last attempt; the reason of the signal when it aborts
  */
 export async function runAttempts<T>(
@@ -90,7 +82,7 @@ export async function runAttempts<T>(
     try {
       return await attempt(deadline, failures);
     } catch (error) {
-      deadline.release();
+      deadline.stopClock();
       signal?.throwIfAborted();
       failures += 1;
       const pause = failures > retries ? null : pauseAfter(error, failures);

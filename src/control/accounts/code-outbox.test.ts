@@ -69,7 +69,7 @@ async function eventually(check: () => boolean): Promise<void> {
 }
 
 const busy = (): Error => Object.assign(new Error('try again later'), { responseCode: 450 });
-const refusal = (): Error => Object.assign(new Error('no such mailbox'), { responseCode: 550 });
+const refusal = (): Error => Object.assign(new Error('5.1.1 no such mailbox'), { responseCode: 550 });
 
 describe('mails with sign-in codes', () => {
   it('go over STARTTLS, and have one number of six digits', () =>

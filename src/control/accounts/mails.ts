@@ -63,7 +63,7 @@ export function openCodeOutbox({
         return;
       } catch (error) {
         const pause = retryMs[failures];
-        const isFinal = pause === undefined || (error instanceof MailError && error.isPermanent);
+        const isFinal = pause === undefined || (error instanceof MailError && error.isNoMailbox);
         if (isFinal || ending.signal.aborted) {
           onLost('refused', error);
           return;

@@ -70,17 +70,13 @@ async function sendNotice(options: NoticesOptions): Promise<boolean> {
   try {
     await mailer.send({ to: notice.email, ...noticeText(notice) }, signal);
   } catch (error) {
-    if (isFinal(error) || clock() >= notice.disabledAt + GIVE_UP_MS) return end('failed');
+    const isFinal = error instanceof MailError && error.isNoMailbox;
+    if (isFinal || clock() >= notice.disabledAt + GIVE_UP_MS) return end('failed');
     await move(clock() + RETRY_MS);
     if (!signal.aborted) onError(error);
     return true;
   }
   return end('sent');
-}
-
-/** The server refuses this mail. Where it refuses the password, all mails wait until the operator has mended that. */
-function isFinal(error: unknown): boolean {
-  return error instanceof MailError && error.isPermanent && error.code !== 'EAUTH';
 }
 
 /** Text of the mail. The webhook's name is untrusted: line ends and invisible characters are removed. */

@@ -118,9 +118,9 @@ describe('an attempt that gets no answer', () => {
     const calling = uqrp.namespaces.update('an id', { max_ttl: 60 });
     calling.catch(() => {});
     await nextTurn();
-    t.mock.timers.tick(29_000);
+    t.mock.timers.tick(20_000);
     await nextTurn();
-    t.mock.timers.tick(1000);
+    t.mock.timers.tick(10_000);
     await assert.rejects(calling, new TimeoutError(30_000));
     assert.equal(seen.length, 1);
   });

@@ -121,7 +121,7 @@ export class Http {
   async json<T>(parts: RequestParts): Promise<Answer<T>> {
     return await this.#call(parts, async (response, deadline) => {
       const text = await response.text();
-      deadline.release();
+      deadline.stopClock();
       const { status, headers } = response;
       try {
         return { status, headers, body: text === '' ? null : JSON.parse(text) };
@@ -139,7 +139,7 @@ export class Http {
   async open(parts: RequestParts): Promise<Response> {
     return await this.#call(parts, async (response, deadline) => {
       deadline.stopClock();
-      return withEnd(response, () => deadline.release());
+      return response;
     });
   }
 
@@ -247,40 +247,6 @@ function queryString(query: QueryParameters = {}): string {
   }
   const text = search.toString();
   return text === '' ? '' : `?${text}`;
-}
-
-/** The response with a body that tells when it has ended, has failed or was cancelled. */
-function withEnd(response: Response, onEnd: () => void): Response {
-  if (response.body === null) {
-    onEnd();
-    return response;
-  }
-  const reader = response.body.getReader();
-  const body = new ReadableStream<Uint8Array<ArrayBuffer>>(
-    {
-      async pull(controller) {
-        try {
-          const { done, value } = await reader.read();
-          if (!done) {
-            controller.enqueue(value);
-            return;
-          }
-        } catch (error) {
-          onEnd();
-          throw error;
-        }
-        onEnd();
-        controller.close();
-      },
-      async cancel(reason) {
-        onEnd();
-        await reader.cancel(reason);
-      },
-    },
-    // Nothing is read before the caller reads.
-    { highWaterMark: 0 },
-  );
-  return new Response(body, response);
 }
 
 const ERROR_BODY_MAX = 65_536;
