@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type AppError, malformed } from '../../base/errors.ts';
-import { isJsonObject, isOneLine, shownName } from './fields.ts';
+import { isJsonObject, shownName } from './fields.ts';
 
 /** As the HTTP server parsed them: a repeated parameter is an array. */
 export type QueryParameters = Readonly<Record<string, unknown>>;
@@ -58,8 +58,8 @@ export function encodeListingCursor(
 }
 
 /**
- * Returns null for no cursor, or one of another listing. The caller checks the types: a client can forge fields. Each text is one line:
- * PostgreSQL refuses a statement with U+0000.
+ * Returns null for no cursor, or one of another listing. The caller checks the types: a client can forge fields. None has U+0000 or
+ * half a character: PostgreSQL refuses a statement with the one, and each engine stores the other in its own way.
  */
 export function decodeListingCursor(
   text: string,
@@ -73,9 +73,8 @@ export function decodeListingCursor(
     return null;
   }
   if (!isJsonObject(fields) || fields.f !== fingerprint(listing)) return null;
-  return Object.values(fields).every((field) => typeof field !== 'string' || isOneLine(field))
-    ? fields
-    : null;
+  const isText = (field: string): boolean => field.isWellFormed() && !field.includes('\0');
+  return Object.values(fields).every((field) => typeof field !== 'string' || isText(field)) ? fields : null;
 }
 
 function fingerprint(listing: unknown): string {
