@@ -5,6 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { LIMITS } from '../../src/base/limits.ts';
 import { CLI, runCli, settingsFor, startCommand } from '../support/command.ts';
 import { reply, type Step, scripted } from '../support/sdk/scripted-server.ts';
 import { type Account, account, startUqrp, type Uqrp } from '../support/server-process.ts';
@@ -103,6 +104,22 @@ describe('uqrp watch', () => {
     await eventually(async () => linesOf(seen).at(-1) === 'h.acme.v1');
     await eventually(async () => existsSync(state) && readFileSync(state, 'utf8') !== stored);
     await stop(given);
+  });
+
+  it('keeps a cursor that is given before the first change comes (ended in a quiet hour, the next run lost changes)', async () => {
+    const [from, state, seen] = [join(dir, 'from'), join(dir, 'cursor4'), join(dir, 'seen4')];
+    const first = watch('acme', '--state', from);
+    await eventually(async () => existsSync(from));
+    await stop(first);
+    const quiet = watch('acme', '--since', readFileSync(from, 'utf8').trim(), '--state', state);
+    // Sooner than the server would end a wait for a change.
+    await eventually(async () => existsSync(state), (LIMITS.changesWaitS / 2) * 1000);
+    await stop(quiet);
+    await put('i.acme.v1');
+    const next = watch('acme', '--state', state, '--exec', `echo "$UQRP_KEY" >> ${seen}`);
+    await eventually(async () => linesOf(seen).at(-1) === 'i.acme.v1');
+    await stop(next);
+    assert.deepEqual(linesOf(seen), ['i.acme.v1']);
   });
 
   it('goes on when a proxy answers in place of the server, also when changes are missing (404 of a proxy)', async () => {

@@ -50,18 +50,21 @@ export async function watchChanges(
   const rest = openRest(options.api, commandConfig());
   const { since } = options;
   let cursor = since ?? storedCursor(options.state) ?? (await presentEnd(rest));
-  if (since === undefined) keep(options.state, cursor);
+  // One that is given replaces the stored one once the server knows it, which it says at once when it need not wait for a change.
+  let isKept = since === undefined;
+  if (isKept) keep(options.state, cursor);
   for (;;) {
-    const page = await pageOf(rest, { since: cursor, namespace, wait: LIMITS.changesWaitS });
+    const page = await pageOf(rest, { since: cursor, namespace, wait: isKept ? LIMITS.changesWaitS : 0 });
     if (page === null) {
       cursor = nextOf(await pageOf(rest, {}), rest);
       await handle({ event: 'reset', cursor }, namespace ?? '', options, json);
       keep(options.state, cursor);
+      isKept = true;
       continue;
     }
     const next = nextOf(page, rest);
-    // The server knows it: it may replace the cursor that is stored.
-    if (cursor === since) keep(options.state, cursor);
+    if (!isKept) keep(options.state, cursor);
+    isKept = true;
     for (const row of page.changes) {
       await handle(row, row.namespace, options, json);
       keep(options.state, row.cursor);
