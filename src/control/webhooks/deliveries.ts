@@ -15,6 +15,7 @@ import { arrayOf, resourceSchema } from '../../protocol/input/schema.ts';
 import { DELIVERY_STATUSES, type DeliveryStatus } from '../../protocol/webhooks.ts';
 import {
   type AttemptPosition,
+  countDue,
   type DeliveryRow,
   listByAttempt,
   listDeliveries,
@@ -141,7 +142,8 @@ export async function pageDeliveries(
 
 /**
  * Makes a waiting delivery due now and ends the webhook's backoff. The attempt counts like any other.
- * @throws AppError 404, 403; 422 when the delivery has ended: its body is no longer stored; 429 while the webhook has had its attempts of an hour
+ * @throws AppError 404, 403; 422 when the delivery has ended: its body is no longer stored; 429 while the webhook has had its attempts of an
+ * hour, or would have had them with what is due
  */
 export async function redeliver(
   deps: HasUnit & HasClock,
@@ -155,8 +157,9 @@ export async function redeliver(
     const delivery = await lockDelivery(tx, deliveryId, webhookId);
     if (delivery === null) throw notFound('Delivery');
     if (delivery.status !== 'pending') throw invalid('delivery has ended and its body is erased');
-    // A delivery that is due then is dropped, while one that waits may still be sent.
-    const waitMs = roomAt(webhook.attempt_minutes, now) - now;
+    // A delivery that is due when there is no attempt left is dropped, while one that waits may still be sent.
+    const before = await countDue(tx, webhookId, deliveryId, now);
+    const waitMs = roomAt(webhook.attempt_minutes, now, before) - now;
     if (waitMs > 0) {
       throw new AppError('rate_limit_exceeded', 'Webhook has had its attempts of an hour', {
         retryAfter: Math.ceil(waitMs / 1000),

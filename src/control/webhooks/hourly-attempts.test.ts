@@ -33,8 +33,8 @@ describe('the hourly limit', () => {
   });
 
   it('knows when the next attempt is allowed', () => {
-    assert.equal(roomAt('[]', 5), 5);
-    assert.equal(roomAt(countMany('[]', LIMIT - 1, 0), 7), 7);
+    assert.equal(roomAt('[]', 5, 0), 5);
+    assert.equal(roomAt(countMany('[]', LIMIT - 1, 0), 7, 0), 7);
     for (const minutes of [
       [[3, LIMIT]],
       [
@@ -48,10 +48,27 @@ describe('the hourly limit', () => {
       ],
     ]) {
       const text = JSON.stringify(minutes);
-      const at = roomAt(text, 5 * MINUTE);
+      const at = roomAt(text, 5 * MINUTE, 0);
       assert.equal(at, 64 * MINUTE, text);
       assert.deepEqual([mayAttempt(text, at - 1), mayAttempt(text, at)], [false, true], text);
     }
+  });
+
+  it('knows when one is allowed after others that are due', () => {
+    const text = JSON.stringify([
+      [1, 10],
+      [3, LIMIT - 20],
+    ]);
+    for (const [before, at] of [
+      [9, 5],
+      [10, 62],
+      [19, 62],
+      [20, 64],
+      [LIMIT - 1, 64],
+      [LIMIT, 66],
+    ] as const)
+      assert.equal(roomAt(text, 5 * MINUTE, before), at * MINUTE, `after ${before}`);
+    assert.equal(roomAt('[]', 5 * MINUTE, LIMIT - 1), 5 * MINUTE);
   });
 
   it('counts what came in minutes, in order', () => {

@@ -13,9 +13,13 @@ export function mayAttempt(text: string, nowMs: number): boolean {
   return isRoom(live(text, nowMs));
 }
 
-/** When the next attempt is allowed, milliseconds since the epoch: `nowMs`, or as soon as enough minutes are an hour old. */
-export function roomAt(text: string, nowMs: number): number {
-  const minutes = live(text, nowMs);
+/**
+ * When an attempt is allowed after `before` others, milliseconds since the epoch: `nowMs`, or as soon as enough minutes are an hour old. Where
+ * the others alone reach the limit they are made or dropped first: an hour from now.
+ */
+export function roomAt(text: string, nowMs: number, before: number): number {
+  const now = minuteOf(nowMs);
+  const minutes: Minutes = [...live(text, nowMs), [now, before]];
   const full = minutes.findLastIndex((_, index) => !isRoom(minutes.slice(index)));
   const last = minutes[full];
   return last === undefined ? nowMs : (last[0] + WINDOW_MINUTES + 1) * MINUTE_MS;

@@ -7,7 +7,7 @@ import {
 } from '../../../test/support/control/webhooks/rows.ts';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
 import { assertFailure, openWorld } from '../../../test/support/http/world.ts';
-import { claim } from '../../../test/support/store/dispatch-units.ts';
+import { claim, RIGHT, settle } from '../../../test/support/store/dispatch-units.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { WebhookEvent } from '../../protocol/webhooks.ts';
 import type { WebhookDeliveriesTable } from '../../store/webhooks/deliveries.ts';
@@ -229,6 +229,42 @@ apiScenarios('webhooks, what waits', {
       assert.equal((await send()).status, 200);
       const [attempt] = await claim(store, { now: world.now(), ids: [id] });
       assert.equal(attempt?.deliveryId, delivery);
+      await world.close();
+    },
+
+  'what waits for its retry is kept while others that are due need the last attempts of an hour (nine of ten redeliveries were dropped)':
+    async (store) => {
+      const world = await openWorld(store);
+      const customer = await world.customer();
+      const { id } = await customer.webhook();
+      const at = world.now();
+      const later = at + 7_200_000;
+      const ids = await addDeliveries(store, id, 10, (i) => ({
+        seq: i,
+        attempts: 2,
+        next_attempt_at: later,
+      }));
+      const minutes = JSON.stringify([[Math.floor(at / 60_000) - 50, LIMITS.webhookAttemptsPerHour - 1]]);
+      await setWebhook(store, id, { attempt_minutes: minutes, next_due_at: later });
+      const send = (delivery: string) => customer.post(`/webhooks/${id}/deliveries/${delivery}/redeliver`);
+      const [first, ...others] = ids;
+      assert.equal((await send(first!)).status, 200);
+      for (const other of others) {
+        const refused = await send(other);
+        assertFailure(refused, 429, 'rate_limit_exceeded', 'Webhook has had its attempts of an hour');
+        const seconds = Number(refused.headers['retry-after']);
+        assert.equal(seconds, Math.ceil(((Math.floor(at / 60_000) + 11) * 60_000 - at) / 1000));
+      }
+      // The one that is due takes no attempt from itself.
+      assert.equal((await send(first!)).status, 200);
+      const [attempt] = await claim(store, { now: at, ids: [id] });
+      assert.equal(attempt?.deliveryId, first);
+      await settle(store, attempt!, RIGHT, { now: at, goOn: true });
+      const rows = await storedDeliveries(store, id);
+      assert.deepEqual(
+        rows.map(({ status, next_attempt_at }) => [status, next_attempt_at]),
+        ids.map((one) => (one === first ? ['succeeded', null] : ['pending', later])),
+      );
       await world.close();
     },
 

@@ -180,6 +180,16 @@ export async function earliestDue(tx: Tx, webhookId: string): Promise<number | n
   return (await EARLIEST_DUE.first(tx, { webhookId }))?.at ?? null;
 }
 
+const COUNT_DUE = statement<{ webhookId: string; besides: string; now: number }, { count: number }>(
+  `select count(*) as count from webhook_deliveries
+  where webhook_id = :webhookId and status = 'pending' and next_attempt_at <= :now and id <> :besides`,
+);
+
+/** How many deliveries of a webhook are due at `now`, one under way included, besides one. */
+export async function countDue(tx: Tx, webhookId: string, besides: string, now: number): Promise<number> {
+  return Number((await COUNT_DUE.first(tx, { webhookId, besides, now }))?.count ?? 0);
+}
+
 const MAKE_DUE = statement<{ id: string; now: number }, DeliveryRow>(
   `update webhook_deliveries
   set next_attempt_at = case when next_attempt_at <= :now then next_attempt_at else :now end
