@@ -102,7 +102,7 @@ describe('the command line', () => {
     );
     assert.match(
       (await runCli(['namespace', 'list'], env)).out,
-      /^NAME +OWNER +RECORDS +PUBLIC-READ +SUSPENDED +ID\ncli /,
+      /^NAME +OWNER +RECORDS +PUBLIC-READ +SUSPENDED +MAX-TTL +HISTORY +ID\ncli /,
     );
   });
 

@@ -88,9 +88,12 @@ export async function namespaceList(clock: Clock, json: boolean): Promise<void> 
     String(namespace.records_count),
     namespace.public_read ? 'on' : 'off',
     namespace.suspended ? 'on' : 'off',
+    String(namespace.max_ttl),
+    namespace.history === undefined ? '-' : `${namespace.history.versions}/${namespace.history.days}d`,
     namespace.id,
   ]);
-  print(table([['NAME', 'OWNER', 'RECORDS', 'PUBLIC-READ', 'SUSPENDED', 'ID'], ...rows]));
+  const head = ['NAME', 'OWNER', 'RECORDS', 'PUBLIC-READ', 'SUSPENDED', 'MAX-TTL', 'HISTORY', 'ID'];
+  print(table([head, ...rows]));
 }
 
 const FLAGS = { 'public-read': setPublicRead, suspend: setSuspended } as const;
