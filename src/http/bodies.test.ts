@@ -118,14 +118,33 @@ describe('bodies over the network', () => {
     assert.equal((await send('POST', `/webhooks/${id}/test`, form, 'a')).status, 415);
     assert.equal((await send('POST', '/namespaces', form, '')).text, NO_BODY);
     assert.equal((await send('DELETE', `/webhooks/${id}`, 'text/plain')).status, 204);
-    const chunked = await fetch(`http://127.0.0.1:${port}/api/v1/namespaces`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${customer.token}`, 'content-type': 'text/plain' },
-      body: new Blob(['{}']).stream(),
-      duplex: 'half',
-    });
-    assert.equal(chunked.status, 415);
-    await chunked.text();
+  });
+
+  test('an empty body in chunks is none, and neither is one whose Content-Type is empty or no type (they got 415)', async () => {
+    const customer = await world.customer();
+    const { id } = await customer.webhook();
+    const answerOf = async (head: string, body = '') => {
+      const socket = connect(port, '127.0.0.1');
+      socket.write(
+        `POST /api/v1/webhooks/${id}/test HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${customer.token}\r\n${head}\r\n\r\n${body}`,
+      );
+      let text = '';
+      for await (const part of socket.setEncoding('utf8')) {
+        text += part;
+        if (/\r\n\r\n./.test(text)) break;
+      }
+      return text;
+    };
+    for (const type of ['Content-Type: text/plain\r\n', 'Content-Type: \r\n', 'Content-Type: garbage\r\n'])
+      assert.match(await answerOf(`${type}Content-Length: 0`), /^HTTP\/1\.1 200 /, type);
+    const chunked = 'Content-Type: text/plain\r\nTransfer-Encoding: chunked';
+    assert.match(await answerOf(chunked, '0\r\n\r\n'), /^HTTP\/1\.1 200 /);
+    for (const [head, body] of [
+      [chunked, '1\r\na\r\n'],
+      [`${chunked}\r\nExpect: 100-continue`, ''],
+      ['Content-Type: text/plain\r\nContent-Length: 2', 'a'],
+    ] as const)
+      assert.match(await answerOf(head, body), /^HTTP\/1\.1 415 .*connection: close/is, head);
   });
 
   test('who waits for a 100 that does not come gets the refusal, and the connection ends', async () => {
