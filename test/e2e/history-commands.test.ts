@@ -24,12 +24,13 @@ describe('the commands history, diff, restore-record, undo and export --at', () 
   after(() => server.remove());
 
   const run = (...args: string[]): Promise<Ended> => runCli(args, env);
-  const put = async (key: string, value: string): Promise<string> => {
+  const put = (key: string, value: string): Promise<string> => putAll([key], value);
+  const putAll = async (keys: readonly string[], value: string): Promise<string> => {
     const data = Buffer.from(value).toString('base64');
     const response = await fetch(`${owner.base}/records/bulk`, {
       method: 'POST',
       headers: { authorization: `Bearer ${owner.token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ records: [{ key, data, content_type: 'application/json' }] }),
+      body: JSON.stringify({ records: keys.map((key) => ({ key, data, content_type: 'application/json' })) }),
     });
     assert.equal(response.status, 200);
     return response.headers.get('x-service-seq')!;
@@ -95,5 +96,34 @@ describe('the commands history, diff, restore-record, undo and export --at', () 
     );
     const without = await runCli(['history', key], { ...env, UQRP_TOKEN: '' });
     assert.deepEqual([without.code, without.errors.includes('UQRP_TOKEN')], [2, true]);
+  });
+
+  it('undo goes through all namespaces of a write, past one that refuses and one that is suspended', async () => {
+    for (const name of ['before', 'middle', 'quiet']) {
+      const made = (await owner.call('POST', '/namespaces', { namespace: { name } })).body as { id: string };
+      const history = { versions: 5, days: 5 };
+      await owner.call('PATCH', `/namespaces/${made.id}`, { namespace: { history } });
+    }
+    const keys = ['k.acme.v1', 'k.before.v1', 'k.middle.v1'];
+    await putAll(keys, '1');
+    const write = await putAll(keys, '2');
+    await put('k.before.v1', '3');
+    server.cli(['namespace', 'suspend', 'quiet', 'on']);
+
+    const done = await run('undo', write);
+    assert.deepEqual(done, {
+      code: 1,
+      signal: null,
+      out: 'k.acme.v1: as before\nk.middle.v1: as before\n',
+      errors: 'before: changed after the write: k.before.v1\n',
+    });
+    assert.deepEqual(await Promise.all(keys.map(dataOf)), ['1', '3', '1']);
+
+    server.cli(['namespace', 'suspend', 'quiet', 'off']);
+    const both = await putAll(['k.middle.v1', 'k.quiet.v1'], '4');
+    server.cli(['namespace', 'suspend', 'quiet', 'on']);
+    const partly = await run('undo', both, '--json');
+    assert.deepEqual(JSON.parse(partly.out), { restored: ['k.middle.v1'], deleted: [] });
+    assert.deepEqual([partly.code, partly.errors], [1, 'quiet: Namespace is suspended\n']);
   });
 });

@@ -81,9 +81,10 @@ export async function restoreVersion(
 }
 
 /**
- * Undoes a write in each namespace that it wrote to and that keeps history.
+ * Undoes a write in each namespace that it wrote to and that keeps history. Goes on after a refusal,
+ * and prints what was undone before it throws.
  * @param write its X-Service-Seq
- * @throws InputError when a record changed since, or no namespace knows the write
+ * @throws InputError with what was refused, by namespace, such as a record that changed since; or when no namespace knows the write
  */
 export async function undoWriteOver(
   write: string,
@@ -101,24 +102,34 @@ export async function undoWriteOver(
       namespace === undefined ? 'no namespace keeps history' : `no namespace ${namespace}`,
     );
   }
-  const undone: { restored: string[]; deleted: string[] } = { restored: [], deleted: [] };
+  const undone: Undone = { restored: [], deleted: [] };
+  const faults: string[] = [];
   let known = false;
-  for (const { id } of asked) {
-    const done = await rest.write((api) => api.namespaces.undo(id, write).catch(nullWhereUnknown));
-    if (done === null) continue;
-    known = true;
-    undone.restored.push(...done.restored.map((one) => one.key));
-    undone.deleted.push(...done.deleted.map((one) => one.key));
+  for (const { id, name } of asked) {
+    try {
+      const done = await rest.write((api) => api.namespaces.undo(id, write).catch(nullWhereUnknown));
+      if (done === null) continue;
+      known = true;
+      undone.restored.push(...done.restored.map((one) => one.key));
+      undone.deleted.push(...done.deleted.map((one) => one.key));
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+      faults.push(`${name}: ${error.message}`);
+    }
   }
+  if (known) print(json ? JSON.stringify(undone) : shownUndo(undone));
+  if (faults.length > 0) throw new InputError(faults.join('\n'));
   if (!known) throw new InputError('no namespace keeps versions of this write');
-  const { restored, deleted } = undone;
-  print(
-    json
-      ? JSON.stringify(undone)
-      : [...restored.map((key) => `${key}: as before`), ...deleted.map((key) => `${key}: deleted`)].join(
-          '\n',
-        ),
-  );
+}
+
+interface Undone {
+  readonly restored: string[];
+  readonly deleted: string[];
+}
+
+function shownUndo({ restored, deleted }: Undone): string {
+  const lines = [...restored.map((key) => `${key}: as before`), ...deleted.map((key) => `${key}: deleted`)];
+  return lines.join('\n');
 }
 
 function nullWhereUnknown(error: unknown): null {

@@ -16,7 +16,7 @@ import { UNDO, type UndoResource } from './shapes.ts';
 
 /**
  * Brings every record of a write in one namespace back to what it was before: a new write, all of it or nothing.
- * @throws AppError 404 for a write of which the history lacks anything; 403; 412 with the keys that changed since; 422
+ * @throws AppError 404 for a write of which the history lacks anything; 403, also for a suspended namespace; 412 with the keys that changed since; 422
  */
 export async function undoWrite(
   deps: RestoreDeps & HasIds & { readonly positions: Positions },
@@ -35,10 +35,11 @@ export async function undoWrite(
   return deps.unit(actor, async (tx) => {
     const namespace = await lockNamespace(tx, id, actor.customerId);
     if (namespace === null) throw notFound('Namespace');
-    requireNotSuspended(namespace);
     const history = historyOf(namespace);
     const rows = isOurs ? await versionsOfWrite(tx, history, position.seq, LIMITS.bulkItems + 1) : [];
     if (rows.length === 0 || rows.length !== rows[0]!.write_rows) throw notFound('Version');
+    // After the 404: a suspended namespace that the write did not touch must not stop an undo that asks all namespaces.
+    requireNotSuspended(namespace);
     const keys = rows.map(({ key }) => key);
     const known = await holdKnownRecords(tx, keys);
     const last = await lastOfKeys(tx, history, keys);
