@@ -94,6 +94,26 @@ describe('the command line', () => {
     }
   });
 
+  it('import drops a record that ends while the file is read, and goes on', async () => {
+    const line = (key: string, fromNow: number | null): string => {
+      const at = fromNow === null ? null : new Date(Date.now() + fromNow).toISOString();
+      return `${JSON.stringify({ key: `${key}.cli.v1`, data: 'aGk=', expires_at: at })}\n`;
+    };
+    for (const options of [['--dry-run'], []]) {
+      const child = startCommand(process.execPath, [CLI, 'import', 'cli', '-', '--json', ...options], env);
+      const end = ended(child);
+      child.stdin!.write(line('gone', -1000) + line('soon', 3000));
+      await new Promise((resolve) => setTimeout(resolve, 3100));
+      child.stdin!.end(line('late', -50) + line('lasting', null));
+      const { code, out, errors } = await end;
+      assert.deepEqual([code, errors], [0, '']);
+      if (options.length === 0) assert.equal(JSON.parse(out).records, 1);
+    }
+    assert.deepEqual((await runCli(['export', 'cli'], env)).out.match(/(gone|soon|late|lasting)\.cli\.v1/g), [
+      'lasting.cli.v1',
+    ]);
+  });
+
   it('lists all namespaces with owners and flags', async () => {
     const [row] = JSON.parse((await runCli(['--json', 'namespace', 'list'], env)).out);
     assert.deepEqual(

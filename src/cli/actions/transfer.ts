@@ -85,11 +85,15 @@ export async function importNamespace(
   const count = await withStore(clock, async ({ deps }) => {
     const owner = await ownerActor(deps, name);
     let stored = 0;
-    for await (const { line, records } of batches(file, name, clock())) {
-      await writeBulk(deps, owner, { records }).catch((error: unknown) => {
+    for await (const { line, records } of batches(file, name)) {
+      // One time for both: a record that ends between them would be refused, and end the import.
+      const now = clock();
+      const lasting = records.filter((record) => !isDue(record, now));
+      if (lasting.length === 0) continue;
+      await writeBulk({ ...deps, clock: () => now }, owner, { records: lasting }).catch((error: unknown) => {
         throw new InputError(`from line ${line}: ${messageOf(error)}`);
       });
-      stored += records.length;
+      stored += lasting.length;
     }
     return stored;
   });
@@ -106,11 +110,11 @@ async function tellImport(clock: Clock, name: string, file: string, json: boolea
     for await (const batch of exportRecords(deps, owner, name)) {
       for (const { key, ...rest } of batch) present.set(key, digestOf(rest));
     }
-    for await (const { line, record } of recordsOf(file, name, clock())) {
+    for await (const { line, record } of recordsOf(file, name)) {
+      const now = clock();
+      if (typeof record !== 'string' && isDue(record, now)) continue;
       const read =
-        typeof record === 'string'
-          ? record
-          : readAlone(line, record, { now: clock(), zoneLength: deps.zoneLength });
+        typeof record === 'string' ? record : readAlone(line, record, { now, zoneLength: deps.zoneLength });
       if (typeof read === 'string') {
         counts.refused++;
         if (faults.length < FAULTS_SHOWN) faults.push(read);
@@ -169,9 +173,9 @@ interface Batch {
   readonly records: object[];
 }
 
-async function* batches(file: string, namespace: string, now: number): AsyncGenerator<Batch> {
+async function* batches(file: string, namespace: string): AsyncGenerator<Batch> {
   let batch: Batch = { line: 1, records: [] };
-  for await (const { line, record } of recordsOf(file, namespace, now)) {
+  for await (const { line, record } of recordsOf(file, namespace)) {
     if (typeof record === 'string') throw new InputError(record);
     if (batch.records.length === 0) batch = { line, records: [] };
     batch.records.push(record);
@@ -189,18 +193,23 @@ interface Line {
   readonly record: object | string;
 }
 
-async function* recordsOf(file: string, namespace: string, now: number): AsyncGenerator<Line> {
+async function* recordsOf(file: string, namespace: string): AsyncGenerator<Line> {
   const input = file === '-' ? process.stdin : createReadStream(file);
   let line = 0;
   for await (const text of readLines(input, LIMITS.importLine)) {
     line++;
-    const record = text.trim() === '' ? null : parseLine(text, line, namespace, now);
-    if (record !== null) yield { line, record };
+    if (text.trim() !== '') yield { line, record: parseLine(text, line, namespace) };
   }
 }
 
-/** One record of the file; null for one whose time has passed since the export. */
-function parseLine(text: string, line: number, namespace: string, now: number): Line['record'] | null {
+/** Whether the time of a record of the file has passed since the export. */
+function isDue(record: object, now: number): boolean {
+  return (
+    'expires_at' in record && typeof record.expires_at === 'string' && Date.parse(record.expires_at) <= now
+  );
+}
+
+function parseLine(text: string, line: number, namespace: string): Line['record'] {
   const value = parseObject(text);
   if (value === null) return `line ${line} is not a JSON object`;
   const { key, expires_at: expiresAt, ...rest } = value;
@@ -208,7 +217,6 @@ function parseLine(text: string, line: number, namespace: string, now: number): 
     return `line ${line} has a key outside the namespace`;
   }
   if (expiresAt === null || expiresAt === undefined) return { key, ...rest };
-  if (typeof expiresAt === 'string' && Date.parse(expiresAt) <= now) return null;
   return { key, expires_at: expiresAt, ...rest };
 }
 
