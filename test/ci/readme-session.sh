@@ -73,8 +73,17 @@ other=$(npm run -s uqrp -- key public other.pem | tail -n 1)
 if npm run -s uqrp -- read pump.status.acme.v1 --server 127.0.0.1 --port 5300 --signed-by "$other" >forged.out 2>&1; then
   echo 'a value that another key signed was taken'; exit 1
 fi
+function=$(grep '^checkout=' README.md)
 away=$(sed -n 's/--port 5300/--port 9/; s/^flag=.*/&/p' README.md | head -n 1)
-bash -c "uqrp() { npm run -s uqrp -- \"\$@\"; }; $away" 2>/dev/null | grep -qx 'dark mode: off' || { echo 'no default while the server is away'; exit 1; }
+bash -c "$function
+$away" 2>/dev/null | grep -qx 'dark mode: off' || { echo 'no default while the server is away'; exit 1; }
+
+# From another folder the function of the page works on the data of the checkout, and on files of that folder.
+mkdir 'another folder'
+bash -euc "$function
+  cd 'another folder'; uqrp key new shop.key; uqrp export acme >acme.jsonl; uqrp import acme acme.jsonl" || {
+  echo 'the function fails in another folder'; exit 1; }
+[ -f 'another folder/shop.key' ] && [ ! -e 'another folder/data' ] && [ -s 'another folder/acme.jsonl' ]
 
 # A value of several strings, which `dig +short` prints in several quotes, is read whole.
 long=$(printf 'x%.0s' $(seq 400))

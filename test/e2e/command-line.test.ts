@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -144,6 +144,22 @@ describe('the command line', () => {
     });
     assert.equal(stderr, '');
     assert.equal(stdout, '0\n');
+  });
+
+  it('takes files of the folder one stands in, by the function of the README', () => {
+    const [, line] = /^(checkout=.*uqrp\(\) .*)$/m.exec(readFileSync(join(ROOT, 'README.md'), 'utf8'))!;
+    const elsewhere = join(dir, 'another folder');
+    mkdirSync(elsewhere);
+    const script = `${line}\ncd "$1" && uqrp key new --sign shop.pem && uqrp key public shop.pem`;
+    const { status, stdout, stderr } = spawnSync('bash', ['-c', script, 'bash', elsewhere], {
+      cwd: ROOT,
+      env: { ...process.env, ...env },
+      encoding: 'utf8',
+    });
+    assert.deepEqual([status, stderr], [0, '']);
+    assert.match(stdout, /^shop\.pem: signing key /);
+    assert.ok(existsSync(join(elsewhere, 'shop.pem')));
+    assert.ok(!existsSync(join(ROOT, 'shop.pem')));
   });
 
   it('runs from bin/uqrp.js, and with an old Node through the one that npm installed', async (t) => {

@@ -46,8 +46,11 @@ describe('the options of Node', () => {
     const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
     const words = ['node', ...options].join(' ');
     assert.ok(size > 0, options.join(' '));
-    for (const name of ['start', 'uqrp'])
-      assert.ok(scripts[name].includes(` exec ${words} src/cli.ts`), scripts[name]);
+    for (const [name, program] of [
+      ['start', 'src/cli.ts'],
+      ['uqrp', '"$root/src/cli.ts"'],
+    ] as const)
+      assert.ok(scripts[name].includes(` exec ${words} ${program}`), scripts[name]);
     const [first] = readFileSync(join(ROOT, 'bin/uqrp.js'), 'utf8').split('\n');
     assert.equal(first, `#!/usr/bin/env -S ${words}`);
     const [image] = parseDockerfile(deployText('Dockerfile')).slice(-1);
