@@ -4,6 +4,12 @@ import type { Place } from './tree.ts';
 export function bashCompletion(places: readonly Place[]): string {
   const [, ...below] = places;
   return `# uqrp(1) completion for bash: source <(uqrp completion bash)
+# Adds the files that begin with what was typed, one a line: names have spaces. Quotes of the word are not part of a name.
+_uqrp_files() {
+  local file typed=\${1#[\\'\\"]}
+  while IFS= read -r file; do COMPREPLY+=("$file"); done < <(compgen -f -- "\${typed//\\\\/}")
+  compopt -o filenames 2>/dev/null
+}
 _uqrp() {
   local at=uqrp word words= files= i
   local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]}
@@ -22,7 +28,7 @@ ${places.map(options).join('\n')}
 ${places.map(rest).join('\n')}
   esac
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
-  [ -z "$files" ] || COMPREPLY+=($(compgen -f -- "$cur"))
+  [ -z "$files" ] || _uqrp_files "$cur"
 }
 complete -F _uqrp uqrp`;
 }
@@ -30,7 +36,7 @@ complete -F _uqrp uqrp`;
 function values({ path, values }: Place): string[] {
   return values.map(
     ({ option, words, takesFile }) =>
-      `    ${quoted(`${path} ${option}`)}) COMPREPLY=($(compgen ${takesFile ? '-f' : `-W ${quoted(words.join(' '))}`} -- "$cur")); return ;;`,
+      `    ${quoted(`${path} ${option}`)}) ${takesFile ? '_uqrp_files "$cur"' : `COMPREPLY=($(compgen -W ${quoted(words.join(' '))} -- "$cur"))`}; return ;;`,
   );
 }
 

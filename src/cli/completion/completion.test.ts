@@ -11,7 +11,8 @@ import { factsOf } from './tree.ts';
 
 const tree = factsOf(buildProgram({ clock: Date.now, takeSignals }));
 const folder = mkdtempSync(join(tmpdir(), 'uqrp-completion-'));
-writeFileSync(join(folder, 'manifest.json'), '');
+for (const name of ['manifest.json', 'my first key.pem', 'my * key.pem'])
+  writeFileSync(join(folder, name), '');
 after(() => rmSync(folder, { recursive: true }));
 
 /** A command line up to the cursor, words that must be offered, and words that must not. */
@@ -27,6 +28,12 @@ const LINES: readonly (readonly [line: string, offered: readonly string[], not: 
   ['uqrp completion ', ['bash', 'zsh', 'fish'], ['serve']],
   ['uqrp dataset attest man', ['manifest.json'], ['keygen']],
   ['uqrp dataset verify a --items man', ['manifest.json'], ['keygen']],
+  ['uqrp dataset attest my', ['my first key.pem', 'my * key.pem'], ['my', 'first', 'manifest.json']],
+  [
+    'uqrp dataset verify a --items my',
+    ['my first key.pem', 'my * key.pem'],
+    ['my', 'first', 'manifest.json'],
+  ],
 ];
 
 /** What each real shell offers for a line. */
@@ -67,7 +74,8 @@ describe('the completions of uqrp', () => {
           encoding: 'utf8',
         });
         assert.equal(stderr, '', line);
-        const words = stdout.split('\n');
+        // fish shows a name as it is typed, with `\ ` for a space.
+        const words = stdout.replaceAll('\\', '').split('\n');
         for (const word of offered)
           assert.ok(words.includes(word), `${line}: ${word} is not in ${words.join(' ')}`);
         for (const word of not) assert.ok(!words.includes(word), `${line}: ${word}`);
