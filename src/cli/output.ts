@@ -33,6 +33,11 @@ export function escapeControls(text: string): string {
   );
 }
 
+/** A word of a command line to paste: in quotes where a shell would read anything else. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
 export function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   cpSync,
@@ -281,7 +281,7 @@ describe('what stops a start says what it is', () => {
 
 describe('a start tells what an operator should know', () => {
   it('its name to ps, top and ss, and the next commands as they are typed there (operator finding 18)', async () => {
-    const data = mkdtempSync(join(tmpdir(), 'uqrp-named-'));
+    const data = mkdtempSync(join(tmpdir(), "uqrp named it's-"));
     const { npm_lifecycle_event: _, ...bare } = process.env;
     for (const [lifecycle, command] of [
       [{}, 'uqrp'],
@@ -298,6 +298,9 @@ describe('a start tells what an operator should know', () => {
       await eventually(async () => /token {2}.*\n/.test(out), 60_000);
       assert.equal(readFileSync(`/proc/${child.pid}/comm`, 'utf8'), 'uqrp\n');
       assert.ok(out.includes(`  token  TOKEN=$(${command} user token you@example.net)\n`), out);
+      const [, word] = /curl --cacert (.*) 'https:/.exec(out)!;
+      const read = execFileSync('sh', ['-c', `printf %s ${word}`], { encoding: 'utf8' });
+      assert.equal(read, join(data, 'tls', 'cert.pem'));
       child.kill('SIGTERM');
       assert.equal((await ending).code, 0);
     }

@@ -7,7 +7,7 @@ import { readEnvironment } from '../../ops/config/env.ts';
 import { createLog } from '../../ops/telemetry/log.ts';
 import { type ServerPorts, serve } from '../../process/main.ts';
 import { forBrowsers, inUrl, reachable } from '../address.ts';
-import { EXIT, goOnWithoutReader, print } from '../output.ts';
+import { EXIT, goOnWithoutReader, print, shellWord } from '../output.ts';
 import type { Signals } from '../signals.ts';
 
 /** Milliseconds. A stop that takes longer is cut short, with exit code 1: the store is safe at any moment. */
@@ -81,7 +81,7 @@ function summary(config: Config, ports: ServerPorts): string {
       `  DoH    https://${url}:${ports.doh}/dns-query and /resolve`,
       '',
       `  dig @${host} -p ${ports.dns} TXT get.100-km-to-mi.units.public.v1.${zone} +short`,
-      `  curl --cacert ${certificate(config)} 'https://${url}:${ports.doh}/resolve?name=${zone}&type=SOA'`,
+      `  curl --cacert ${shellWord(certificate(config))} 'https://${url}:${ports.doh}/resolve?name=${zone}&type=SOA'`,
     );
   }
   lines.push('', `  data   ${config.databaseUrl === null ? config.dataDir : 'PostgreSQL'}`);
