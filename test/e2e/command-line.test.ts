@@ -72,6 +72,20 @@ describe('the command line', () => {
     assert.doesNotMatch(errors, /\n {4}at /);
   });
 
+  it('says where a port belongs that stands in --server', async () => {
+    for (const [command, host] of [
+      ['read', '127.0.0.1'],
+      ['query', '[::1]'],
+    ] as const) {
+      const { code, errors } = await runCli([command, 'get.a.b.v1', '--server', `${host}:25300`], env);
+      assert.deepEqual([code, errors], [2, '--server takes an address or a name alone: add --port 25300\n']);
+    }
+    assert.match(
+      (await runCli(['query', 'get.a.b.v1', '--server', '::1', '--port', '1', '--tcp'], env)).errors,
+      /\[::1\]:1/,
+    );
+  });
+
   it('asks whether the server is running when nothing listens', async () => {
     const { code, errors } = await runCli(['query', 'get.a.b.v1', '--port', '1', '--tcp'], env);
     assert.equal(code, 1);

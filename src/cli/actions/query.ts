@@ -38,12 +38,16 @@ export async function query(name: string, options: QueryOptions): Promise<void> 
   if (reply.rcode !== RCODE.NOERROR || reply.answer.length === 0) process.exitCode = EXIT.failed;
 }
 
+/** A name or an IPv4 address, or IPv6 in brackets, with a port. */
+const SERVER_WITH_PORT = /^(?:[^:]*|\[.*\]):(\d+)$/;
+
 /** Which server to ask, and how. */
 export interface Target {
   readonly server: DnsServer;
   readonly transport: ClientTransport;
 }
 
+/** @throws UsageError for a port that is none, or that stands in --server */
 export function targetOf(options: QueryOptions, config: Config): Target {
   const transport: ClientTransport = options.doh ? 'doh' : options.dot ? 'dot' : options.tcp ? 'tcp' : 'udp';
   const ports: Readonly<Record<ClientTransport, number>> = {
@@ -52,6 +56,9 @@ export function targetOf(options: QueryOptions, config: Config): Target {
     dot: config.dotPort,
     doh: config.dohPort,
   };
+  const [, port] = SERVER_WITH_PORT.exec(options.server ?? '') ?? [];
+  if (port !== undefined)
+    throw new UsageError(`--server takes an address or a name alone: add --port ${port}`);
   const server: DnsServer = {
     host: options.server ?? config.host,
     port: options.port === undefined ? ports[transport] : parsePort(options.port),
