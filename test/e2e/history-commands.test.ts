@@ -69,12 +69,15 @@ describe('the commands history, diff, restore-record, undo and export --at', () 
     assert.deepEqual(json.lines, ['  {', '-   "seats": 5', '+   "seats": 7,', '+   "beta": true', '  }']);
     assert.match((await run('diff', key, '9')).errors, /Version not found/);
     assert.equal((await run('diff', key, 'x')).code, 2);
+    const never = await run('diff', 'never.flags.acme.v1', '1');
+    assert.deepEqual([never.code, never.errors], [1, 'never.flags.acme.v1: no record, and no versions\n']);
 
     assert.equal((await run('restore-record', key, '--to', '1')).out, `${key}: as in version 1\n`);
     assert.equal(await dataOf(key), '{"seats":5}');
     const late = await run('undo', last);
     assert.deepEqual([late.code, late.errors.includes(`changed after the write: ${key}`)], [1, true]);
     assert.equal((await run('delete', key)).code, 0);
+    assert.match((await run('diff', key, '1')).errors, /no record\. restore-record makes it again/);
     assert.equal((await run('restore-record', key, '--to', '2')).code, 0);
     assert.equal(await dataOf(key), '{"seats":6}');
     const undoable = await put(key, '{}');

@@ -44,7 +44,7 @@ export async function diffVersions(
   const numbers = [from, ...(to === undefined ? [] : [to])].map(versionOf);
   const rest = open(options);
   const record = await rest.read((api) => api.records.find(key));
-  if (record === null) throw new InputError(`${foldCase(key)}: no record. restore-record makes it again`);
+  if (record === null) throw new InputError(await withoutRecord(rest, key));
   const read = async (version: number): Promise<Buffer> => {
     return dataOf(await rest.read((api) => api.records.version(record.id, version)), rest);
   };
@@ -52,6 +52,16 @@ export async function diffVersions(
   const after = numbers[1] === undefined ? dataOf(record, rest) : await read(numbers[1]);
   const lines = diffOf(before, after);
   print(json ? JSON.stringify({ key: foldCase(key), equal: before.equals(after), lines }) : shownDiff(lines));
+}
+
+/** A key that never had a record cannot be restored. */
+async function withoutRecord(rest: Rest, key: string): Promise<string> {
+  const id = await namespaceIdOf(rest, key);
+  const { items } = await rest.read((api) => api.namespaces.versions(id, key, { limit: 1 }).page());
+  const name = foldCase(key);
+  return items.length === 0
+    ? `${name}: no record, and no versions`
+    : `${name}: no record. restore-record makes it again`;
 }
 
 function shownDiff(lines: readonly string[]): string {
