@@ -91,6 +91,14 @@ describe('the pages for customers', () => {
     while (read === '' && Date.now() < until) read = await reading('dns.clients.acme.v1');
     assert.equal(read, 'x'.repeat(300));
     assert.equal(await reading('absent.clients.acme.v1'), '');
+    const away = { ...env, DNS_SERVER: '127.0.0.1:1' };
+    await assert.rejects(
+      run('sh', [path, 'read', 'dns.clients.acme.v1'], { env: away }),
+      (error: Failure) => {
+        assert.match(error.stderr, /127\.0\.0\.1#1/);
+        return true;
+      },
+    );
   });
 
   const noPython = spawnSync('python3', ['-V'], { stdio: 'ignore' }).error !== undefined;
