@@ -6,8 +6,10 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { deployText } from '../support/deploy/unit-file.ts';
@@ -102,7 +104,9 @@ function here(text: string): string {
 
 /** A block as a file; null: a program that it needs is not installed. */
 function fileOf({ language, word, text }: Block, name: string): readonly [string, ...string[]] | null {
-  const [file, command = '', ...args] = RUNNERS[language]!;
+  // A program that follows runs as its reader starts it: without options that end the shell at a failure.
+  const plain = language === 'sh' && word === 'follow';
+  const [file, command = '', ...args] = plain ? ['recipe.sh', 'sh'] : RUNNERS[language]!;
   const needed = language !== 'sh' ? [command] : word === 'follow' ? ['curl', 'jq'] : [word || 'sh'];
   const lacking = needed.find((one) => spawnSync('sh', ['-c', `command -v ${one}`]).status !== 0);
   if (lacking !== undefined) {
@@ -149,6 +153,7 @@ async function followBlock(block: Block, owner: Account, token: string): Promise
   if (run === null) return;
   const place = join(folder, 'acme.cursor');
   rmSync(place, { force: true });
+  await startsAway(run, name, place);
   let [printed, errors] = ['', ''];
   const start = (): (() => Promise<void>) => {
     const [command, ...args] = run;
@@ -201,6 +206,30 @@ async function followBlock(block: Block, owner: Account, token: string): Promise
   // The kill may have come between a change and the keeping of its place: then it is told again.
   assert.ok(told('noted.acme.v1').endsWith(printed.replace(told('missed.acme.v1'), '')), printed);
   process.stdout.write(`ran: ${name}\n`);
+}
+
+/**
+ * A first start while the server is away, or is a proxy that answers with nothing, fails: a supervisor starts the program again. It leaves no
+ * place that each later start would fail with.
+ */
+async function startsAway(
+  [command, ...args]: readonly [string, ...string[]],
+  name: string,
+  place: string,
+): Promise<void> {
+  const proxy = createServer((_, response) => response.end()).listen(0, 'localhost');
+  await once(proxy, 'listening');
+  const path = args.pop()!;
+  const away = join(folder, `away-${basename(path)}`);
+  for (const port of [1, (proxy.address() as AddressInfo).port]) {
+    writeFileSync(away, readFileSync(path, 'utf8').replace(/localhost:\d+/, `localhost:${port}`));
+    const env = { ...environment(), UQRP_TOKEN: 'unused' };
+    const child = spawn(command, [...args, away], { cwd: folder, env, stdio: 'ignore', timeout: 200_000 });
+    const [status] = await once(child, 'close');
+    assert.ok(status > 0, `${name}: ended with ${status} although nobody answered at port ${port}`);
+    assert.ok(!existsSync(place), `${name}: a place is kept although nobody answered at port ${port}`);
+  }
+  proxy.close();
 }
 
 function yamlBlock(word: string): string {
