@@ -192,6 +192,13 @@ async function followBlock(block: Block, owner: Account, token: string): Promise
     const first = readFileSync(place, 'utf8');
     await write('noted.acme.v1');
     await until(() => printed === told('noted.acme.v1') && readFileSync(place, 'utf8') !== first);
+    // It waits for the next change, all day; all users of the machine can read the arguments of every process.
+    let seen = '';
+    await until(() => {
+      seen = commandLines();
+      return block.language !== 'sh' || seen.includes(`since=${readFileSync(place, 'utf8').trim()}`);
+    });
+    assert.ok(!seen.includes(token), `${name}: its token stands in the arguments of a process`);
   } finally {
     await kill();
   }
@@ -206,6 +213,13 @@ async function followBlock(block: Block, owner: Account, token: string): Promise
   // The kill may have come between a change and the keeping of its place: then it is told again.
   assert.ok(told('noted.acme.v1').endsWith(printed.replace(told('missed.acme.v1'), '')), printed);
   process.stdout.write(`ran: ${name}\n`);
+}
+
+/** The arguments of all processes of the machine. */
+function commandLines(): string {
+  const { stdout } = spawnSync('ps', ['-eww', '-o', 'args'], { encoding: 'utf8', maxBuffer: 1 << 26 });
+  assert.match(stdout, /recipes\.ts/);
+  return stdout;
 }
 
 /**
