@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { makeProject, type Project } from '../../test/support/sdk/project.ts';
 import { type TestServer, testServer } from '../../test/support/sdk/server.ts';
 import { typeFaults } from '../../test/support/sdk/type-check.ts';
 
 const run = promisify(execFile);
+const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
 
 interface Failure extends Error {
   readonly stdout: string;
@@ -29,20 +30,26 @@ describe('the pages for customers', () => {
   let env: NodeJS.ProcessEnv;
   before(async () => {
     [server, project] = await Promise.all([testServer(), makeProject()]);
-    const { base, token } = server;
-    const dns = `127.0.0.1:${server.ports.dns}`;
-    const doh = `https://localhost:${server.ports.doh}/dns-query`;
-    const ca = { NODE_EXTRA_CA_CERTS: join(server.dataDir, 'tls/cert.pem') };
-    env = { PATH: process.env.PATH, API_URL: base, API_TOKEN: token, DNS_SERVER: dns, DOH_URL: doh, ...ca };
+    // What the README of the repository has made before: a free account and its namespace.
+    server.cli(['put', 'greeting.acme.v1', 'hello world', '--user', 'you@example.net']);
+    env = await environmentOf('sdk/README.md');
   });
+
+  /** What a page exports, at the ports of this server: nothing that its reader is not told to set. */
+  async function environmentOf(page: string): Promise<NodeJS.ProcessEnv> {
+    const { http, dns } = server.ports;
+    const lines = blocksOf(page, 'sh').filter((text) => text.startsWith('export '));
+    const here = lines
+      .join('')
+      .replaceAll('127.0.0.1:8080', `127.0.0.1:${http}`)
+      .replaceAll(':5300', `:${dns}`);
+    const script = `uqrp() { "$NODE" "$CLI" "$@"; }\n${here}\nunset UQRP_DATA_DIR; exec "$NODE" -p 'JSON.stringify(process.env)'`;
+    const given = { PATH: process.env.PATH, UQRP_DATA_DIR: server.dataDir, NODE: process.execPath, CLI };
+    return JSON.parse((await run('sh', ['-eu', '-c', script], { env: given })).stdout);
+  }
   after(() => project?.remove());
 
-  it('the examples of sdk/README.md run one after the other and print what the page says', async () => {
-    // The README of the repository has made this namespace before (operator finding 16).
-    const headers = { authorization: `Bearer ${server.token}`, 'content-type': 'application/json' };
-    const body = '{"namespace":{"name":"acme"}}';
-    const made = await fetch(`${server.base}/namespaces`, { method: 'POST', headers, body });
-    assert.equal(made.status, 201);
+  it('the examples of sdk/README.md run one after the other with a free account, and print what the page says', async () => {
     const examples = blocksOf('sdk/README.md', 'ts example');
     assert.ok(examples.length >= 9);
     const path = project.write('readme.ts', examples.join('\n'));
