@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs every shell example of docs/API.md, docs/api and docs/AUDIT.md in their order, in one shell, against a fresh server, and fails when an
-# example fails or is answered with an error.
+# Runs every shell example of docs/API.md, docs/api, docs/AUDIT.md and docs/RUN.md in their order, in one shell, against a fresh server, and fails
+# when an example fails or is answered with an error.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -41,12 +41,24 @@ curl() {
     *) command curl --max-time 20 "$@" ;;
   esac
 }
+uqrp() { npm run -s uqrp -- "$@"; }
+# What docs/RUN.md takes for granted: a namespace, a key that reads it, and a program to start.
+before_run() {
+  curl -s "$API/namespaces" -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"namespace": {"name": "shop"}}'
+  echo
+  READ_KEY=$(curl -s "$API/api_keys" -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \
+    -d '{"api_key": {"name": "run", "scopes": {"operations": ["read"], "namespaces": ["shop"]}}}' | sed 's/.*"token":"\([^"]*\)".*/\1/')
+  printf '#!/bin/sh\necho "server: $DATABASE_URL"\n' >server
+  chmod +x server
+}
 EOF
-pages=(docs/API.md docs/api/{records,webhooks,accounts,usage}.md docs/AUDIT.md)
+export XDG_STATE_HOME="$work/state" # of the copies of `uqrp run`
+pages=(docs/API.md docs/api/{records,webhooks,accounts,usage}.md docs/AUDIT.md docs/RUN.md)
 # Each block prints its number and line first, so that a failure can be found in the page.
-awk -v n=0 '/^```sh$/ { inside = 1; n++; printf "echo \"== example %d, %s line %d\"\n", n, FILENAME, FNR; next }
+awk -v n=0 'FNR == 1 && FILENAME == "docs/RUN.md" { print "before_run" }
+  /^```sh$/ { inside = 1; n++; printf "echo \"== example %d, %s line %d\"\n", n, FILENAME, FNR; next }
   /^```$/ { if (inside) print "echo"; inside = 0; next }
-  inside { print }' "${pages[@]}" | sed "s#http://127.0.0.1:8080/#http://127.0.0.1:$http/#" >>"$work/session.sh"
+  inside { print }' "${pages[@]}" | sed "s#http://127.0.0.1:8080/#http://127.0.0.1:$http/#; s#https://uqrp.example.com#http://127.0.0.1:$http#" >>"$work/session.sh"
 wanted=$(cat "${pages[@]}" | grep -c '^```sh$')
 code=0
 (cd "$work/tree" && timeout --kill-after=5 "$LIMIT" bash -eu "$work/session.sh") </dev/null >"$work/session.out" 2>"$work/session.err" || code=$?
@@ -63,5 +75,6 @@ if grep -nE '"errors?":(\[|")' "$work/session.out"; then
   cat "$work/session.out"
   exit 1
 fi
+grep -qx 'server: postgres://shop@db/shop' "$work/session.out" || { echo 'the program of docs/RUN.md did not get its value'; exit 1; }
 echo "examples of docs/API.md that ran from a fresh start: $examples of $wanted"
 [ "$examples" -ge 10 ] && [ "$examples" -eq "$wanted" ]
