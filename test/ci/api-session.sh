@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# Runs every shell example of docs/API.md, docs/api, docs/AUDIT.md and docs/RUN.md in their order, in one shell, against a fresh server, and fails
-# when an example fails or is answered with an error.
+# Runs every shell example of docs/API.md, docs/api, docs/AUDIT.md, docs/DEVICES.md, docs/RUN.md and docs/CHANGES.md in this order, in one shell,
+# against a fresh server, and fails when an example fails or is answered with an error.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 LIMIT=180 # seconds for all examples; they take about 10
 
-command -v curl >/dev/null || { echo 'skipped: curl is not installed'; exit 0; }
+for program in curl jq xxd; do
+  command -v "$program" >/dev/null || { echo "skipped: $program is not installed"; exit 0; }
+done
 
 work=$(mktemp -d)
 export UQRP_DATA_DIR="$work/data" UQRP_HTTP_PORT=0 UQRP_DNS_PORT=0 UQRP_DOT_PORT=0 UQRP_DOH_PORT=0
@@ -33,15 +35,23 @@ curl -fsS "http://127.0.0.1:$http/readyz" >/dev/null || { echo 'the server was n
 mkdir "$work/tree"
 ln -s "$PWD"/{bin,node_modules,package.json,src} "$work/tree/"
 
-# A stream (-N) stays open: three seconds of it are enough, then curl ends with exit code 28. No other example may wait.
+# A stream (-N) stays open: three seconds of it are enough, then curl ends with exit code 28. A loop that waits for changes ends with the curl that
+# waits; `uqrp watch` is ended. No other example may wait.
 cat >"$work/session.sh" <<'EOF'
 curl() {
   case " $* " in
     *' -sN '*) command curl --fail --max-time 3 "$@" || [ $? -eq 28 ] ;;
+    *Bearer*wait=55* | *wait=55*Bearer*) echo 'a token stands in the arguments of a curl that waits' >&2; kill $$ ;;
+    *wait=55*) command curl --max-time 3 "$@" 2>/dev/null ;;
     *) command curl --max-time 20 "$@" ;;
   esac
 }
-uqrp() { npm run -s uqrp -- "$@"; }
+uqrp() {
+  case $1 in
+    watch) timeout 5 node src/cli.ts "$@" || [ $? -eq 124 ] ;;
+    *) npm run -s uqrp -- "$@" ;;
+  esac
+}
 # What docs/RUN.md takes for granted: a namespace, a key that reads it, and a program to start.
 before_run() {
   curl -s "$API/namespaces" -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"namespace": {"name": "shop"}}'
@@ -53,7 +63,7 @@ before_run() {
 }
 EOF
 export XDG_STATE_HOME="$work/state" # of the copies of `uqrp run`
-pages=(docs/API.md docs/api/{records,webhooks,accounts,usage}.md docs/AUDIT.md docs/RUN.md)
+pages=(docs/API.md docs/api/{records,webhooks,accounts,usage}.md docs/{AUDIT,DEVICES,RUN,CHANGES}.md)
 # Each block prints its number and line first, so that a failure can be found in the page.
 awk -v n=0 'FNR == 1 && FILENAME == "docs/RUN.md" { print "before_run" }
   /^```sh$/ { inside = 1; n++; printf "echo \"== example %d, %s line %d\"\n", n, FILENAME, FNR; next }
