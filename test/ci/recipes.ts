@@ -1,5 +1,5 @@
 /**
- * Runs the recipes of docs/RECIPES.md and docs/RECIPES-FOLLOW.md, and the GitHub Action of deploy/, against a real server, and compares what they print with the page. A
+ * Runs the recipes of docs/RECIPES.md and docs/RECIPES-FOLLOW.md, the JSON request of docs/PROTOCOL.md, and the GitHub Action of deploy/, against a real server, and compares what they print with the page. A
  * recipe whose program is not installed is skipped with a line that says so. Exit code 1 when one fails.
  */
 import assert from 'node:assert/strict';
@@ -16,10 +16,14 @@ import { deployText } from '../support/deploy/unit-file.ts';
 import { type Account, account, startUqrp, type Uqrp } from '../support/server-process.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
-const PAGE = ['RECIPES', 'RECIPES-FOLLOW']
-  .map((name) => readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8'))
-  .join('\n');
+const PAGE = ['RECIPES', 'RECIPES-FOLLOW'].map(page).join('\n');
 const LIMIT_MS = 60_000;
+/** A plain text whose answer has two strings. */
+const LONG = 'y'.repeat(300);
+
+function page(name: string): string {
+  return readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8');
+}
 
 interface Block {
   readonly language: string;
@@ -50,6 +54,8 @@ try {
   for (const block of blocks)
     if (block.language in RUNNERS && block.word !== 'follow' && runBlock(block)) ran++;
   assert.ok(ran >= 3, `only ${ran} recipes ran`);
+  readsLong();
+  await jsonOfProtocol();
   const key = await apiKey(owner, ['read']);
   assert.equal(followers.length, 3);
   for (const block of followers) await followBlock(block, owner, key);
@@ -64,14 +70,17 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** The record of the page, and `uqrp` on the path. */
+/** Records of the README, a long one, and `uqrp` on the path. */
 async function prepare(uqrp: Uqrp): Promise<Account> {
   const owner = account(uqrp, 'you@example.net');
   uqrp.cli(['put', 'greeting.acme.v1', 'hello world', '--user', 'you@example.net', '--public-read']);
   mkdirSync(join(folder, 'bin'));
   writeFileSync(join(folder, 'bin/uqrp'), `#!/bin/sh\nexec '${process.execPath}' '${CLI}' "$@"\n`);
   chmodSync(join(folder, 'bin/uqrp'), 0o755);
-  await visible('greeting.acme.v1', 'hello world');
+  uqrp.cli(['put', 'dark-mode.flags.acme.v1', 'on']);
+  const record = { key: 'long.acme.v1', data: Buffer.from(LONG).toString('base64'), encoding: 'plain' };
+  assert.equal((await owner.call('POST', '/records', { record })).status, 201);
+  await visible('long.acme.v1', LONG.slice(0, 100));
   return owner;
 }
 
@@ -144,6 +153,30 @@ function runBlock(block: Block): boolean {
   else assert.match(stdout, /it exists\nit does not/, name);
   process.stdout.write(`ran: ${name}\n`);
   return true;
+}
+
+/** The recipes for a shell print a record of two strings whole, or say that they cannot. */
+function readsLong(): void {
+  for (const { language, word, text } of blocks) {
+    if (language !== 'sh' || word === '' || !text.includes('greeting.acme.v1')) continue;
+    const block = { language, word, text: text.replace('greeting.acme.v1', 'long.acme.v1'), shown: null };
+    const run = fileOf(block, `${word}: a long record`);
+    if (run === null) continue;
+    const { status, stdout, stderr } = spawnSync(run[0], run.slice(1), { cwd: folder, encoding: 'utf8' });
+    if (word === 'busybox')
+      assert.deepEqual([status, stdout, stderr], [1, '', 'long.acme.v1 is too long for nslookup\n']);
+    else assert.deepEqual([status, stdout], [0, `${LONG}\n`], stderr);
+    process.stdout.write(`ran: ${word}: a long record\n`);
+  }
+}
+
+/** The answer that docs/PROTOCOL.md shows is that to the request above it. */
+async function jsonOfProtocol(): Promise<void> {
+  const [, path = '', shown = ''] =
+    /'https:\/\/localhost:8443(\/resolve\?[^']*)'[\s\S]*?^```json\n([\s\S]*?)^```$/m.exec(page('PROTOCOL')) ??
+    [];
+  assert.deepEqual(JSON.parse((await get(path)).body), JSON.parse(shown));
+  process.stdout.write('ran: the JSON of docs/PROTOCOL.md\n');
 }
 
 /** A program that follows `acme` is told of changes as they are made, and after a kill of those that it has missed. */
@@ -342,7 +375,7 @@ async function applyAction(owner: Account): Promise<void> {
   const token = await apiKey(owner, ['read', 'write']);
   mkdirSync(join(folder, 'config/flags'), { recursive: true });
   writeFileSync(join(folder, 'config/uqrp.json'), '{"namespace": "acme"}\n');
-  writeFileSync(join(folder, 'config/flags/dark-mode.json'), '{"on": true}\n');
+  writeFileSync(join(folder, 'config/flags/beta.json'), '{"on": true}\n');
   const bash = actionStep('actions/uqrp-apply/action.yml', {
     url: `http://localhost:${server.ports.http}`,
     token,
@@ -352,11 +385,11 @@ async function applyAction(owner: Account): Promise<void> {
   });
   const planned = bash({ 'dry-run': 'true' });
   const plan =
-    '+ dark-mode.flags.acme.v1   13 bytes\n  + {\n  +   "on": true\n  + }\n0 changed, 1 new, 0 to delete, 0 unchanged\n';
+    '+ beta.flags.acme.v1   13 bytes\n  + {\n  +   "on": true\n  + }\n0 changed, 1 new, 0 to delete, 0 unchanged\n';
   assert.deepEqual([planned.status, planned.stdout], [0, plan], planned.stderr);
   const applied = bash();
   assert.equal(applied.status, 0, applied.stderr);
-  await visible('dark-mode.flags.acme.v1', '{"on": true}\n');
+  await visible('beta.flags.acme.v1', '{"on": true}\n');
   assert.equal(bash().stdout, '0 changed, 0 new, 0 to delete, 1 unchanged\n');
   assert.notEqual(bash({ token: 'f'.repeat(64) }).status, 0);
   process.stdout.write('ran: the step of the GitHub Action that applies a directory\n');
