@@ -275,18 +275,24 @@ describe('the bus over NATS with TLS and nkeys', { skip: natsMissing() ?? false 
       const writer = await opened(world.open({ tls, seed: seedOf(control) }));
       const own = { tls, seed: seedOf(node), inboxPrefix: '_INBOX.fra1', streams: null };
       const reader = await opened(world.open({ ...own, onError: denied.resolve }));
-      const heard = Promise.withResolvers<void>();
-      reader.subscribe(SUBJECTS.live, () => heard.resolve());
+      let isHeard = false;
+      reader.subscribe(SUBJECTS.live, () => {
+        isHeard = true;
+      });
       t.mock.timers.enable({ apis: ['setTimeout'] });
       writeFileSync(file, whole.replace(allowed, allowed.replace(`"${SUBJECTS.live}", `, '')));
       await server.reload();
       await denied.promise;
       writeFileSync(file, whole);
       await server.reload();
-      t.mock.timers.tick(REFUSED_MS);
-      await reader.readLast();
-      writer.publish(SUBJECTS.live, bytes('x'));
-      await heard.promise;
+      // A busy broker may refuse it once more before it takes the file: then it is asked again later.
+      while (!isHeard) {
+        t.mock.timers.tick(REFUSED_MS);
+        await reader.readLast();
+        writer.publish(SUBJECTS.live, bytes('x'));
+        await writer.readLast();
+        await nextTurn();
+      }
       t.mock.timers.reset();
     }));
 
