@@ -81,6 +81,32 @@ browserTest('sign-in', (get) => {
     await other.close();
   });
 
+  it('who signs in over the page of somebody else gets nothing of what was typed there', async () => {
+    const { page, context, origin, nextCode, allow } = get();
+    allow(/status of 401/);
+    await page.goto(`${origin}/namespaces`);
+    const create = page.getByRole('button', { name: 'New namespace' }).first();
+    const form = page.getByRole('dialog', { name: 'New namespace' });
+    const name = form.getByRole('textbox', { name: 'Name' });
+    await create.click();
+    await name.fill('secret-plans');
+    await context.clearCookies();
+    await form.getByRole('button', { name: 'Create' }).click();
+    const over = page.getByRole('dialog', { name: 'Sign in' });
+    await over.getByRole('textbox', { name: 'E-mail' }).fill('eve@example.net');
+    const code = nextCode('eve@example.net');
+    await over.getByRole('button', { name: 'Send code' }).click();
+    await over.getByRole('textbox', { name: 'Code' }).fill(await code);
+    await over.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByRole('link', { name: 'eve@example.net' }).waitFor();
+    await form.waitFor({ state: 'detached' });
+    await create.click();
+    await name.and(page.locator(':focus')).waitFor();
+    assert.equal(await name.inputValue(), '');
+    assert.equal(await form.getByRole('button', { name: 'Restore' }).count(), 0);
+    await page.keyboard.press('Escape');
+  });
+
   it('the offer of a passkey ends with the session', async () => {
     const { page, origin, nextCode, forgetSession } = get();
     const signInAs = async (email: string): Promise<void> => {

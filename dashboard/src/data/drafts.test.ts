@@ -62,6 +62,15 @@ describe('what was typed into a form', () => {
     }
   });
 
+  it('is not kept by a form that goes after another person has signed in', () => {
+    forgetDrafts();
+    const form = show();
+    form.type('secret');
+    forgetDrafts();
+    form.leave();
+    assert.equal(show().now().leftAt, null);
+  });
+
   it('is no draft once it is saved, or where nothing was changed', () => {
     forgetDrafts();
     const form = show();

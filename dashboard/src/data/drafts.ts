@@ -13,10 +13,13 @@ interface Kept {
 const kept = new Map<string, Kept>();
 /** Of forms that are open: keeps what is typed in it now. A form may open again before the one that it replaces has gone. */
 const open = new Map<string, () => void>();
+/** What was typed before it began is nobody's any more. */
+let era = 0;
 
-/** Another person may sign in on this page. */
+/** Another person may sign in on this page. Forms that are still open go after it, and keep nothing. */
 export function forgetDrafts(): void {
   kept.clear();
+  era += 1;
 }
 
 export interface FormDraft<Value extends object> {
@@ -46,6 +49,7 @@ export function useDraft<Value extends object>(
   begun: Value = initial,
 ): FormDraft<Value> {
   const [first] = useState(initial);
+  const [begunIn] = useState(era);
   const [value, set] = useState(begun);
   const [left, setLeft] = useState(() => {
     if (name === null) return undefined;
@@ -57,7 +61,7 @@ export function useDraft<Value extends object>(
   latest.current = { value, isChanged, isSaved: latest.current.isSaved && latest.current.value === value };
   const keep = useRef(() => {
     const now = latest.current;
-    if (name !== null && now.isChanged && !now.isSaved && mayKeep(now.value))
+    if (name !== null && begunIn === era && now.isChanged && !now.isSaved && mayKeep(now.value))
       kept.set(name, { value: now.value, at: Date.now() });
   }).current;
   if (name !== null) open.set(name, keep);
