@@ -65,14 +65,30 @@ browserTest('sign-in', (get) => {
     await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
   });
 
-  it('a sign-in as somebody else in another tab reloads the page, and a sign-out ends its session', async () => {
-    const { page, context, origin, signIn, allow } = get();
-    allow(/status of 401/);
+  it('a sign-out in another tab leaves nothing of the user in this one', async () => {
+    const { page, context, origin, signIn } = get();
     await signIn();
+    await page.goto(`${origin}/namespaces`);
+    await page.getByRole('button', { name: 'New namespace' }).first().click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('secret-plans');
     const other = await context.newPage();
     await other.goto(`${origin}/account`);
     await other.getByRole('button', { name: 'Sign out' }).click();
     await other.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+    await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+    assert.equal(page.url(), `${origin}/sign-in`);
+    assert.equal(await page.getByText('ada@example.net').count(), 0);
+    await other.close();
+  });
+
+  it('a sign-in as somebody else in another tab reloads the page, also one whose session had ended', async () => {
+    const { page, context, origin, signIn, allow } = get();
+    allow(/status of 401/);
+    await signIn();
+    const other = await context.newPage();
+    await other.goto(`${origin}/sign-in`);
+    await context.clearCookies();
+    await page.getByRole('link', { name: 'Usage' }).first().click();
     await page.getByRole('dialog', { name: 'Sign in' }).waitFor();
     await signIn(other, 'bob@example.net');
     await page.getByRole('link', { name: 'bob@example.net' }).waitFor();

@@ -2,7 +2,7 @@
 
 const channel = 'BroadcastChannel' in globalThis ? new BroadcastChannel('uqrp-session') : null;
 
-/** @param identity whose session it is from now on; null: nobody's. Ids are no secrets. */
+/** @param identity whose session it is from now on; null: nobody's, by a sign-out. Ids are no secrets. */
 export function tellOtherTabs(identity: string | null): void {
   channel?.postMessage(identity);
 }

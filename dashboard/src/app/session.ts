@@ -43,12 +43,12 @@ export function identityOf({ id, organization }: Pick<UserResource, 'id' | 'orga
   return organization === undefined ? id : `${id} ${organization.id}`;
 }
 
-/** Compares whose session the cookie is of with that of the page. @param identity null: nobody is signed in */
+/** Compares whose session the cookie is of with that of the page. @param identity null: somebody has signed out */
 function takeNotice(identity: string | null): void {
   const now = session.peek();
   if (now.phase !== 'in' && now.phase !== 'lost') return;
   const step = tabStep(now.phase, identityOf(now.user), identity);
-  if (step === 'lose') loseSession();
+  if (step === 'leave') endHere();
   if (step === 'resume') signedInHere(now.user);
   if (step === 'reload') {
     // A question would leave a page of one user on the session of another.
@@ -123,12 +123,17 @@ export async function signOut(): Promise<void> {
   signedOut();
 }
 
-/** The user has ended the session. The shell then leads to the sign-in. */
+/** The user has ended the session. */
 export function signedOut(): void {
+  endHere();
+  tellOtherTabs(null);
+}
+
+/** Nothing of the user stays in the page, in this tab and in others. The shell then leads to the sign-in. */
+function endHere(): void {
   delete document.documentElement.dataset.session;
   session.value = { phase: 'out', hasLeft: true };
   forgetAll();
-  tellOtherTabs(null);
 }
 
 /** Reads the user again: the counts change with what is made and deleted, and another tab may have signed in somebody else. */

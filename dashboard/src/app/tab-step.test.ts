@@ -8,13 +8,13 @@ describe('a sign-in or sign-out in another tab', () => {
     assert.equal(tabStep('lost', 'a', 'b'), 'reload');
   });
 
-  it('ends the session of the page, and continues it for the same user', () => {
-    assert.equal(tabStep('in', 'a', null), 'lose');
+  it('ends the page also where its session had ended, and continues it for the same user', () => {
+    assert.equal(tabStep('in', 'a', null), 'leave');
+    assert.equal(tabStep('lost', 'a', null), 'leave');
     assert.equal(tabStep('lost', 'a', 'a'), 'resume');
   });
 
   it('changes nothing where nothing changed', () => {
     assert.equal(tabStep('in', 'a', 'a'), 'keep');
-    assert.equal(tabStep('lost', 'a', null), 'keep');
   });
 });
