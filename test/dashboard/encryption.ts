@@ -102,4 +102,22 @@ browserTest('encrypted records', (get) => {
     );
     assert.ok(!kept.includes(line.split(' ')[2]!));
   });
+
+  it('a sign-out forgets the key, also for the same user on the same page', async () => {
+    const { page, nextCode } = get();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('>sign out');
+    await page.getByRole('option', { name: 'Sign out' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('textbox', { name: 'E-mail' }).fill('ada@example.net');
+    const code = nextCode();
+    await page.getByRole('button', { name: 'Send code' }).click();
+    await page.getByRole('textbox', { name: 'Code' }).fill(await code);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByRole('link', { name: 'Records', exact: true }).first().click();
+    await recordRow(page, KEY).getByRole('rowheader').click();
+    await page.getByRole('dialog', { name: KEY }).getByText('Paste its key file to read it.').waitFor();
+  });
 });

@@ -97,9 +97,27 @@ browserTest('sign-in', (get) => {
     await other.close();
   });
 
+  it('a sign-out takes the messages of the page away', async () => {
+    const { page, origin, signIn, forgetSession } = get();
+    await forgetSession();
+    await signIn();
+    await page.goto(`${origin}/namespaces`);
+    await page.getByRole('button', { name: 'New namespace' }).first().click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('merger');
+    await page.keyboard.press('Enter');
+    await page.getByText('merger is made').waitFor();
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('>sign out');
+    await page.getByRole('option', { name: 'Sign out' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+    assert.equal(await page.getByText('merger').count(), 0);
+  });
+
   it('who signs in over the page of somebody else gets nothing of what was typed there', async () => {
-    const { page, context, origin, nextCode, allow } = get();
+    const { page, context, origin, signIn, nextCode, allow } = get();
     allow(/status of 401/);
+    await signIn();
     await page.goto(`${origin}/namespaces`);
     const create = page.getByRole('button', { name: 'New namespace' }).first();
     const form = page.getByRole('dialog', { name: 'New namespace' });

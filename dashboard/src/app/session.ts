@@ -3,7 +3,7 @@ import { signal } from '@preact/signals';
 import { ApiError, type UserResource } from '../../../sdk/src/uqrp-sdk.ts';
 import { forgetDrafts } from '../data/drafts.ts';
 import { forgetResources, refetchAll, restRetriesWhile } from '../data/resource.ts';
-import { forgetUndo } from '../ui/toast.tsx';
+import { forgetToasts } from '../ui/toast.tsx';
 import { api, whenSessionIsLost } from './client.ts';
 import { handedName } from './handed-name.ts';
 import { tellOtherTabs, whenOtherTabTells } from './other-tabs.ts';
@@ -107,7 +107,7 @@ function signedInHere(user: UserResource): void {
 /** Another person may sign in here. */
 function forgetAll(): void {
   forgetResources();
-  forgetUndo();
+  forgetToasts();
   forgetDrafts();
   forgetVisits();
   handedName.value = null;

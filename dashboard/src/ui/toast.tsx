@@ -58,9 +58,9 @@ function dismiss(id: number): void {
   shown.value = shown.value.filter((one) => one.id !== id);
 }
 
-/** What one person deleted is nothing that another one brings back. */
-export function forgetUndo(): void {
-  for (const { id, undo } of shown.peek()) if (undo !== undefined) dismiss(id);
+/** What one person did is nothing that another one reads, or takes back. */
+export function forgetToasts(): void {
+  for (const { id } of shown.peek()) dismiss(id);
 }
 
 function takeBack({ id, undo, isBusy }: Toast): void {

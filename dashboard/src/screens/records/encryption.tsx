@@ -1,5 +1,5 @@
 /** Encrypted values: a pasted key decrypts and encrypts them in this page. It is loaded when it is needed first. */
-import { signal } from '@preact/signals';
+import { effect, signal } from '@preact/signals';
 import type { ComponentChildren, ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import {
@@ -30,9 +30,12 @@ type Keys = readonly [EncryptionKey, ...EncryptionKey[]];
 /** Of the pasted key file, in memory only, and who pasted it: another person may sign in on this page. The first key encrypts. */
 const pasted = signal<{ readonly keys: Keys; readonly user: string } | null>(null);
 
+effect(() => {
+  if (pasted.value !== null && pasted.value.user !== userOf(session.value)) pasted.value = null;
+});
+
 function keysOfPage(): Keys | null {
-  const { value } = pasted;
-  return value?.user === userOf(session.value) ? value.keys : null;
+  return pasted.value?.keys ?? null;
 }
 
 function userOf(now: Session): string {
