@@ -283,6 +283,19 @@ browserTest('records-browser', (get) => {
     assert.equal(await asked, 'What you have typed is not saved. Leave this page?');
     assert.equal(await field.inputValue(), 'an hour of work');
     await field.press('Escape');
+    await field.waitFor({ state: 'detached' });
+    // The tab of a namespace goes with what is in it, and a filter does not.
+    await page.goto(`${origin}/namespaces/acme?search=a-next`);
+    await row(page, 'a-next.acme.v1').getByText('beta two', { exact: true }).dblclick();
+    await field.and(page.locator(':focus')).waitFor();
+    await page.keyboard.type('another hour');
+    await page.getByRole('columnheader', { name: 'Key' }).getByRole('button').click();
+    await page.waitForURL((url) => url.searchParams.has('sort'));
+    const askedOfTab = page.waitForEvent('dialog').then((question) => question.dismiss());
+    await page.getByRole('tab', { name: 'Changes' }).click();
+    await askedOfTab;
+    assert.equal(await field.inputValue(), 'another hour');
+    await field.press('Escape');
     await page.getByRole('link', { name: 'Namespaces' }).first().click();
     await page.getByRole('heading', { level: 1, name: 'Namespaces' }).waitFor();
   });

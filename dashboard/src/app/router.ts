@@ -95,8 +95,10 @@ export function setQuery(
 
 function isRefused(url: URL): boolean {
   const mayLeave = questions.at(-1);
-  if (mayLeave === undefined || url.pathname === place.value.pathname) return false;
-  return !mayLeave(url);
+  const { pathname, query } = place.value;
+  // Another tab of the same page takes what is in this one away; a filter does not.
+  const isStaying = url.pathname === pathname && url.searchParams.get('tab') === query.get('tab');
+  return mayLeave !== undefined && !isStaying && !mayLeave(url);
 }
 
 function hasNavigation(): boolean {
