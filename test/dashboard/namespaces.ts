@@ -112,9 +112,19 @@ browserTest('namespaces', (get) => {
     await seconds.fill('86401');
     await seconds.press('Enter');
     await page.getByRole('alert').getByText('max_ttl must be between 1 and 86400').waitFor();
+    // The list of namespaces is read again, and its answer takes its time.
+    const { promise: read, resolve: goOn } = Promise.withResolvers<void>();
+    await page.route('**/api/v1/namespaces', async (route) => {
+      await read;
+      // The page may have gone on meanwhile.
+      await route.continue().catch(() => undefined);
+    });
     await seconds.fill('3600');
     await seconds.press('Enter');
     await page.getByText('Answers have the new time now.').waitFor();
+    assert.equal(await seconds.inputValue(), '3600', 'the field showed the time of before');
+    goOn();
+    await page.unroute('**/api/v1/namespaces');
     await axe('time of open answers');
     await page.reload();
     await page.getByLabel('Seconds that caches keep an answer').waitFor();

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { NamespaceResource } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
 import { useMeta } from '../../app/meta.ts';
@@ -148,6 +148,9 @@ function HistorySetting({ namespace: { id, name, history } }: SettingsTabProps) 
 /** How long caches keep answers of a namespace that everyone may read. */
 function MaxTtl({ namespace: { id, max_ttl } }: SettingsTabProps) {
   const [seconds, setSeconds] = useState<string | null>(null);
+  /** Until the list of namespaces is read again. */
+  const [saved, setSaved] = useState<number | null>(null);
+  useEffect(() => setSaved(null), [max_ttl]);
   const { isBusy, error, run } = useAction();
   return (
     <form
@@ -157,7 +160,7 @@ function MaxTtl({ namespace: { id, max_ttl } }: SettingsTabProps) {
         event.preventDefault();
         run(async () => {
           // Where nothing is typed, what somebody else has set meanwhile stays.
-          if (seconds !== null) await api.namespaces.update(id, { max_ttl: +seconds });
+          if (seconds !== null) setSaved((await api.namespaces.update(id, { max_ttl: +seconds })).max_ttl);
           setSeconds(null);
           invalidate('namespaces');
           toast(t('namespaces.maxTtlSaved'));
@@ -168,7 +171,7 @@ function MaxTtl({ namespace: { id, max_ttl } }: SettingsTabProps) {
         label={t('namespaces.maxTtl')}
         help={t('namespaces.maxTtlHelp')}
         type="number"
-        value={seconds ?? `${max_ttl}`}
+        value={seconds ?? `${saved ?? max_ttl}`}
         onInput={setSeconds}
       />
       {error === undefined ? null : <ErrorNote error={error} />}
