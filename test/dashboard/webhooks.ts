@@ -264,6 +264,32 @@ browserTest(
       await ada.call('DELETE', path);
     });
 
+    it('a restored draft writes no old list over what somebody else has changed, before both are seen', async () => {
+      const { page, origin } = get();
+      const made = await createHook(ada, world.url('ok', 0), ['record.upserted']);
+      const path = `/webhooks/${made.id}`;
+      await page.goto(`${origin}${path}`);
+      const form = page.getByRole('dialog', { name: 'Edit' });
+      await page.getByRole('button', { name: 'Edit', exact: true }).click();
+      await form.getByRole('checkbox', { name: 'namespace.deleted' }).check();
+      await page.keyboard.press('Escape');
+      await page.getByRole('button', { name: 'Discard' }).click();
+      await form.waitFor({ state: 'detached' });
+      const events = ['record.upserted', 'record.deleted'];
+      await ada.call('PATCH', path, { webhook: { events } });
+      await page.getByRole('button', { name: 'Edit', exact: true }).click();
+      await form.getByRole('button', { name: 'Restore' }).click();
+      await form.getByRole('button', { name: 'Save' }).click();
+      await form.getByRole('alert').getByText('Events: record.upserted, record.deleted.').waitFor();
+      const stored = async () => ((await ada.call('GET', path)).body as { events: string[] }).events;
+      assert.deepEqual(await stored(), events);
+      await form.getByRole('checkbox', { name: 'record.deleted' }).check();
+      await form.getByRole('button', { name: 'Save' }).click();
+      await form.waitFor({ state: 'detached' });
+      assert.deepEqual((await stored()).toSorted(), [...events, 'namespace.deleted'].toSorted());
+      await ada.call('DELETE', path);
+    });
+
     it('that do not exist are said not to', async () => {
       const { page, origin, axe, allow } = get();
       allow(/status of 404/);

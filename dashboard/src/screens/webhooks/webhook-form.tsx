@@ -35,6 +35,26 @@ interface Fields {
   readonly only: ReadonlySet<string>;
 }
 
+/** What is changed, and what all was when that began: also where it was left, and is restored later. */
+type Typed = Partial<Fields> & { readonly base?: Fields };
+
+const LABELS = {
+  name: 'webhooks.name',
+  url: 'webhooks.url',
+  events: 'webhooks.events',
+  only: 'webhooks.namespaces',
+} as const;
+const FIELDS = Object.keys(LABELS) as readonly (keyof Fields)[];
+
+function fieldsOf({ name, url, events, scopes }: WebhookResource): Fields {
+  return { name, url, events: new Set(events), only: new Set(scopes.namespaces) };
+}
+
+function wordsOf(value: Fields[keyof Fields]): string {
+  if (typeof value === 'string') return value;
+  return value.size === 0 ? t('webhooks.all') : [...value].join(', ');
+}
+
 /** Name, URL, events and namespaces. When it is refused, the form stays as it is. */
 export function WebhookForm({ webhook, startsAtUrl = false, submit, onSubmit, onBusy }: WebhookFormProps) {
   const meta = useMeta();
@@ -42,23 +62,40 @@ export function WebhookForm({ webhook, startsAtUrl = false, submit, onSubmit, on
   // The page reads the webhook again while the form is open.
   const [before] = useState(webhook);
   const known = meta.value?.webhook_events ?? [];
-  const initial: Fields = {
-    name: before?.name ?? '',
-    url: before?.url ?? '',
-    events: new Set(before?.events ?? known.map((event) => event.name)),
-    only: new Set(before?.scopes.namespaces ?? []),
-  };
-  const draft = useDraft<Partial<Fields>>(`webhook ${webhook?.id ?? ''}`, {});
-  const { name, url, events, only } = { ...initial, ...draft.value };
+  const initial: Fields =
+    before === undefined
+      ? { name: '', url: '', events: new Set(known.map((event) => event.name)), only: new Set() }
+      : fieldsOf(before);
+  const draft = useDraft<Typed>(`webhook ${webhook?.id ?? ''}`, {});
+  const mine = { ...initial, ...draft.value };
+  const { name, url, events, only } = mine;
   const change = <Name extends keyof Fields>(field: Name, value: Fields[Name]): void => {
     draft.set((typed) => {
-      const { [field]: _, ...others } = typed;
-      return isSame([value], [initial[field]]) ? others : { ...others, [field]: value };
+      const { [field]: _, base = initial, ...others } = typed;
+      const changed = isSame([value], [initial[field]]) ? others : { ...others, [field]: value };
+      return Object.keys(changed).length === 0 ? {} : { ...changed, base };
     });
   };
+  /** What somebody else has set meanwhile in fields that are changed here too. */
+  const [other, setOther] = useState<Partial<Fields>>({});
   // A deleted namespace stays in the list that names it.
   const names = new Set([...(namespaces.value ?? []).map((one) => one.name), ...only]);
-  const save = (): Promise<void> => {
+  const save = async (): Promise<unknown> => {
+    const { base } = draft.value;
+    if (before !== undefined && base !== undefined) {
+      const now = fieldsOf(await api.webhooks.get(before.id));
+      const both = FIELDS.filter(
+        (field) =>
+          field in draft.value &&
+          !isSame([now[field]], [base[field]]) &&
+          !isSame([now[field]], [mine[field]]),
+      );
+      setOther(Object.fromEntries(both.map((field) => [field, now[field]])));
+      if (both.length > 0) {
+        draft.change({ base: now });
+        return 'kept';
+      }
+    }
     const whole = { name, url: url.trim(), events: [...events], scopes: { namespaces: [...only] } };
     return onSubmit(whole, {
       ...('name' in draft.value && { name }),
@@ -74,6 +111,15 @@ export function WebhookForm({ webhook, startsAtUrl = false, submit, onSubmit, on
       {...(onBusy !== undefined && { onBusy })}
       isDisabled={meta.state === 'loading'}
       onSubmit={save}
+      note={FIELDS.map((field) => {
+        const value = other[field];
+        if (value === undefined) return null;
+        return (
+          <p key={field} role="alert" class="note bad">
+            {t('webhooks.otherSet', { field: t(LABELS[field]), value: wordsOf(value) })}
+          </p>
+        );
+      })}
     >
       <TextField
         label={t('webhooks.name')}
