@@ -14,6 +14,8 @@ export interface InvitationRow {
   digest: string;
   expires_at: number;
   created_at: number;
+  /** The owner who sent it; null: it is older than this column. */
+  invited_by: string | null;
 }
 
 /** An organization as one of its members sees it. */
@@ -212,7 +214,7 @@ const DELETE_FORMER = statement<{ customer_id: string; email: string }>(
   'delete from invitations where customer_id = :customer_id and email = :email',
 );
 const INSERT_INVITATION = statement<InvitationRow>(
-  insertText('invitations', 'id, customer_id, email, role, digest, expires_at, created_at'),
+  insertText('invitations', 'id, customer_id, email, role, digest, expires_at, created_at, invited_by'),
 );
 
 /** Replaces an earlier invitation of the same address to the same organization. */
@@ -261,4 +263,18 @@ const DELETE = statement<{ id: string; customerId: string }, DeletedInvitation>(
 /** @returns null when the organization has no such invitation any more */
 export function deleteInvitation(tx: Tx, id: string, customerId: string): Promise<DeletedInvitation | null> {
   return DELETE.first(tx, { id, customerId });
+}
+
+const DELETE_SENT = statement<MemberParameters, DeletedInvitation>(
+  `delete from invitations where customer_id = :customerId and (invited_by = :userId or invited_by is null)
+  returning id, email`,
+);
+
+/** Deletes the invitations that an owner sent, and those of which nobody knows who did. @returns them */
+export function deleteInvitationsOf(
+  tx: Tx,
+  customerId: string,
+  userId: string,
+): Promise<readonly DeletedInvitation[]> {
+  return DELETE_SENT.all(tx, { customerId, userId });
 }

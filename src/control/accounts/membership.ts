@@ -5,9 +5,11 @@ import { resourceSchema, UUID } from '../../protocol/input/schema.ts';
 import { lockCustomers, mailsOfUsers, roleInSession } from '../../store/accounts.ts';
 import { isLiveApiKey } from '../../store/api-keys.ts';
 import { appendChanges } from '../../store/log/change-log.ts';
+import { deleteInvitationsOf } from '../../store/organizations.ts';
 import { revokeTokensOf, revokeTokensOfSession } from '../../store/query-tokens.ts';
 import type { Db, Tx } from '../../store/store.ts';
 import { pauseWebhooksOf } from '../../store/webhooks/webhooks.ts';
+import { audited, auditFor, type byActor } from '../audit/actions.ts';
 import type { HasClock, HasStore } from '../deps.ts';
 
 const ENDED = 'Credentials are not valid';
@@ -104,6 +106,22 @@ export async function endWhatUserMade(
       now,
     );
   });
+}
+
+/**
+ * Ends the invitations that an owner sent, in the unit that ends the ownership: they let the person in again, as an owner too, by another
+ * address. The unit holds the organization's row, as that which invites.
+ */
+export async function endInvitationsOf(
+  tx: Tx,
+  customerId: string,
+  userId: string,
+  by: ReturnType<typeof byActor>,
+  now: number,
+): Promise<void> {
+  for (const invitation of await deleteInvitationsOf(tx, customerId, userId)) {
+    await auditFor(tx, customerId, by, now, 'member.removed', audited.invitation(invitation));
+  }
 }
 
 /** Revokes the query tokens of a session, in the unit that ends it. */

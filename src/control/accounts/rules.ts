@@ -31,7 +31,7 @@ import type { Db, Tx } from '../../store/store.ts';
 import { closeWebhooks, pauseWebhooksAbove } from '../../store/webhooks/webhooks.ts';
 import { audited, auditFor, BY_OPERATOR, byActor } from '../audit/actions.ts';
 import type { HasClock, HasIds, HasStore } from '../deps.ts';
-import { endTokensOfSession, endWhatUserMade, writeAs } from './membership.ts';
+import { endInvitationsOf, endTokensOfSession, endWhatUserMade, writeAs } from './membership.ts';
 import type { HasSessions, NewSession } from './sessions.ts';
 
 export type UserResource = ReturnType<typeof userResource> & {
@@ -324,7 +324,10 @@ async function closeAccount(
   for (const { customer_id: organization, role } of await membershipsOf(tx, id)) {
     // Nearly always held. An invitation may have been accepted since the unit chose what to hold.
     await lockCustomer(tx, organization);
-    if (role === 'owner' && (await countOtherOwners(tx, organization, id)) === 0) throw invalid(LAST_OWNER);
+    if (role === 'owner') {
+      if ((await countOtherOwners(tx, organization, id)) === 0) throw invalid(LAST_OWNER);
+      await endInvitationsOf(tx, organization, id, by, now);
+    }
     await endWhatUserMade(tx, organization, id, now);
     await auditFor(tx, organization, by, now, 'member.removed', audited.member(id));
   }

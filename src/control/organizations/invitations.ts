@@ -100,6 +100,7 @@ export async function invite(deps: InviteDeps, actor: SignedIn, id: string, body
     digest: digestOf(token),
     expires_at: now + VALID_MS,
     created_at: now,
+    invited_by: userId,
   };
   const { name } = await memberOf(deps.store.read, id, userId);
   const invitation = await deps.unit(

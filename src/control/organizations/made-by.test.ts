@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import {
+  accept,
+  invited,
   newMember,
   newOrganization,
   type Organization,
@@ -17,7 +19,7 @@ import {
   WEBHOOK,
   type World,
 } from '../../../test/support/http/world.ts';
-import { insertRows } from '../../../test/support/store/rows.ts';
+import { findRows, insertRows, query } from '../../../test/support/store/rows.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Actor } from '../../http/actor.ts';
 import { deleteAccount } from '../accounts/rules.ts';
@@ -188,6 +190,53 @@ apiScenarios('organizations, what members made', {
         await world.close();
       }
     },
+
+  'a removed owner does not return by an invitation of another address that they sent before': async (
+    store,
+  ) => {
+    for (const way of ['removed', 'leaves', 'becomes a member', 'deletes the account'] as const) {
+      const world = await openWorld(store);
+      const organization = await newOrganization(world);
+      const { owner, path } = organization;
+      const { person } = await newMember(world, organization, 'owner');
+      const [second, guest] = [await world.customer(), await world.customer()];
+      const token = await invited(world, { ...organization, owner: person }, second.email, 'owner');
+      const kept = await invited(world, organization, guest.email);
+      const at = `${path}/members/${person.id}`;
+      const by = way === 'removed' || way === 'becomes a member' ? owner : person;
+      if (way === 'becomes a member') {
+        assert.equal((await by.patch(at, { member: { role: 'member' } })).status, 200);
+      } else if (way === 'deletes the account') {
+        assert.equal((await person.send('DELETE', '/me', { email: person.email })).status, 204);
+      } else assert.equal((await by.del(at)).status, 204);
+      assertFailure(await accept(second, token), 404, 'not_found', 'Invitation not found');
+      assert.equal((await accept(guest, kept)).status, 200, way);
+      const rows = await findRows(store.read, 'audit_log', {
+        where: { customer_id: organization.id, action: 'member.removed', object_kind: 'invitation' },
+      });
+      assert.deepEqual(
+        rows.map(({ object_name, actor_id }) => [object_name, actor_id]),
+        [[second.email, by.id]],
+      );
+      await world.close();
+    }
+  },
+
+  'invitations from before they named their sender end with any owner, and with no member': async (store) => {
+    const world = await openWorld(store);
+    const organization = await newOrganization(world);
+    const { owner, path } = organization;
+    const { person } = await newMember(world, organization);
+    const { person: other } = await newMember(world, organization, 'owner');
+    const guest = await world.customer();
+    const token = await invited(world, organization, guest.email);
+    await store.write((tx) => query(tx, `update invitations set invited_by = null`));
+    assert.equal((await owner.del(`${path}/members/${person.id}`)).status, 204);
+    assert.equal((await owner.get(`${path}/invitations`)).json.length, 1);
+    assert.equal((await owner.del(`${path}/members/${other.id}`)).status, 204);
+    assertFailure(await accept(guest, token), 404, 'not_found', 'Invitation not found');
+    await world.close();
+  },
 
   'more tokens than are revoked at a time all end in one unit': async (store) => {
     const world = await openWorld(store);

@@ -37,7 +37,7 @@ import {
 } from '../../store/organizations.ts';
 import type { Db, Tx } from '../../store/store.ts';
 import { closeWebhooks, pauseWebhooksAbove } from '../../store/webhooks/webhooks.ts';
-import { endWhatUserMade, writeAs } from '../accounts/membership.ts';
+import { endInvitationsOf, endWhatUserMade, writeAs } from '../accounts/membership.ts';
 import { audited, auditFor, BY_OPERATOR, byActor } from '../audit/actions.ts';
 import type { HasClock, HasIds, HasStore, HasUnit } from '../deps.ts';
 
@@ -231,9 +231,12 @@ export async function patchMember(
       await ownedBy(tx, id, userId);
       const member = await findMember(tx, id, memberId);
       if (member === null) throw notFound('Member');
+      const now = deps.clock();
+      const by = byActor(actor);
       if (role !== 'owner') await requireOtherOwner(tx, id, member);
+      if (role !== 'owner' && member.role === 'owner') await endInvitationsOf(tx, id, memberId, by, now);
       await setMemberRole(tx, id, memberId, role);
-      await auditFor(tx, id, byActor(actor), deps.clock(), 'member.changed', audited.member(memberId));
+      await auditFor(tx, id, by, now, 'member.changed', audited.member(memberId));
       return memberResource({ ...member, role });
     },
     [id],
@@ -242,7 +245,7 @@ export async function patchMember(
 
 /**
  * An owner removes a member, or a member leaves. The sessions in which that user acts for the organization end in the same
- * unit of work, and so do the query tokens and webhooks that the user made in it.
+ * unit of work, and so do the query tokens and webhooks that the user made in it, and the invitations that the user sent.
  * @throws AppError 403 for a user who is no owner and removes another; 404; 422 for the last owner
  */
 export async function removeMember(
@@ -264,9 +267,11 @@ export async function removeMember(
       if (member === null) throw notFound('Member');
       await requireOtherOwner(tx, id, member);
       const now = deps.clock();
+      const by = byActor(actor);
+      if (member.role === 'owner') await endInvitationsOf(tx, id, memberId, by, now);
       await endWhatUserMade(tx, id, memberId, now);
       await deleteMember(tx, id, memberId, now);
-      await auditFor(tx, id, byActor(actor), now, 'member.removed', audited.member(memberId));
+      await auditFor(tx, id, by, now, 'member.removed', audited.member(memberId));
     },
     [id],
   );

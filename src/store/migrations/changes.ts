@@ -170,3 +170,15 @@ create table log_checkpoints (
   published integer
 ) strict;
 `;
+
+/**
+ * What `0010-makers` adds: who sent an invitation, who last gave a webhook its URL and who its secrets, and indexes by which invitations leave
+ * with the account of their address and after their end. Of rows from before this step nobody knows.
+ */
+export const MAKERS = `
+alter table invitations add column invited_by text;
+create index invitations_email on invitations (email);
+create index invitations_expiry on invitations (expires_at);
+alter table webhooks add column url_by text;
+alter table webhooks add column secret_by text;
+`;
