@@ -313,11 +313,12 @@ export async function roleInSession(db: Db, session: SessionOfMember): Promise<M
 
 const END_OF_SESSION = statement<{ id: string; now: number }, { expires_at: number }>(
   'select expires_at from sessions where id = :id and revoked_at is null and expires_at > :now',
+  { lock: 'for no key update' },
 );
 
-/** When a session ends by itself. null: it counts no more */
-export async function endOfSession(db: Db, id: string, now: number): Promise<number | null> {
-  return (await END_OF_SESSION.first(db, { id, now }))?.expires_at ?? null;
+/** Holds a session until the unit ends, so that what ends it waits. @returns when it ends by itself. null: it counts no more */
+export async function holdSession(tx: Tx, id: string, now: number): Promise<number | null> {
+  return (await END_OF_SESSION.first(tx, { id, now }))?.expires_at ?? null;
 }
 
 const LIST = statement<{ userId: string; now: number }, SessionRow>(
@@ -366,13 +367,20 @@ export async function revokeSessions(tx: Tx, userId: string, now: number): Promi
 const DELETE_ENDED = statement<{ userId: string; now: number }>(
   'delete from sessions where user_id = :userId and (expires_at <= :now or revoked_at is not null)',
 );
-const DELETE_OLDEST = statement<{ userId: string; most: number }>(
+const DELETE_OLDEST = statement<{ userId: string; most: number }, { id: string }>(
   `delete from sessions where user_id = :userId and id not in (
-    select id from sessions where user_id = :userId order by created_at desc, id desc limit :most)`,
+    select id from sessions where user_id = :userId order by created_at desc, id desc limit :most) returning id`,
 );
 
-/** Deletes a user's sessions that have ended, and the oldest of the rest, so that at most `most` are left. */
-export async function trimSessions(tx: Tx, userId: string, now: number, most: number): Promise<void> {
+/** Deletes a user's sessions that have ended, and the oldest of the rest, so that at most `most` are left. @returns the ids of those that counted */
+export async function trimSessions(
+  tx: Tx,
+  userId: string,
+  now: number,
+  most: number,
+): Promise<readonly string[]> {
   await DELETE_ENDED.run(tx, { userId, now });
-  await DELETE_OLDEST.run(tx, { userId, most });
+  const oldest = await DELETE_OLDEST.all(tx, { userId, most });
+  if (oldest.length > 0) markWork(tx, 'credentials');
+  return oldest.map(({ id }) => id);
 }

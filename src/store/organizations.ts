@@ -170,16 +170,29 @@ export async function setMemberRole(
 const DELETE_MEMBER = statement<MemberParameters>(
   'delete from memberships where customer_id = :customerId and user_id = :userId',
 );
-const REVOKE_SESSIONS = statement<MemberParameters & { now: number }>(
+
+export async function deleteMember(tx: Tx, customerId: string, userId: string): Promise<void> {
+  await DELETE_MEMBER.run(tx, { customerId, userId });
+}
+
+const REVOKE_IN = statement<{ customerId: string; userId: string | null; now: number }, { id: string }>(
   `update sessions set revoked_at = :now
-  where customer_id = :customerId and user_id = :userId and revoked_at is null`,
+  where customer_id = :customerId and (cast(:userId as text) is null or user_id = :userId) and revoked_at is null
+  returning id`,
 );
 
-/** Removes a member, and ends the sessions in which the user acts for the organization. */
-export async function deleteMember(tx: Tx, customerId: string, userId: string, now: number): Promise<void> {
-  await DELETE_MEMBER.run(tx, { customerId, userId });
-  await REVOKE_SESSIONS.run(tx, { customerId, userId, now });
+/**
+ * Ends the sessions that act for a customer whose row the unit holds. @param userId whose; null: those of all members
+ * @returns their ids
+ */
+export async function revokeSessionsIn(
+  tx: Tx,
+  customerId: string,
+  userId: string | null,
+  now: number,
+): Promise<readonly string[]> {
   markWork(tx, 'credentials');
+  return (await REVOKE_IN.all(tx, { customerId, userId, now })).map(({ id }) => id);
 }
 
 const SET_CUSTOMER = statement<{ sessionId: string; customerId: string; now: number }>(

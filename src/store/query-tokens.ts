@@ -142,27 +142,28 @@ export async function revokeTokensOf(
   return live.map(({ namespace, digest }) => ({ namespace, digest }));
 }
 
-const LIVE_OF_SESSION = statement<
-  { sessionId: string; ended: number; limit: number },
+const LIVE_OF_SESSIONS = listStatement<
+  { ids: readonly string[]; ended: number; limit: number },
   { id: string; digest: string; namespace: string; owner: string }
 >(
   `select query_tokens.id, query_tokens.digest, namespaces.name as namespace, namespaces.customer_id as owner
   from query_tokens join namespaces on namespaces.id = query_tokens.namespace_id
-  where query_tokens.session_id = :sessionId and namespaces.closing = 0
+  where query_tokens.session_id in (:ids) and namespaces.closing = 0
     and query_tokens.revoked_at is null and query_tokens.expires_at > :ended limit :limit`,
+  'text',
 );
 
 /**
- * Revokes up to `limit` tokens of a session, in whichever customer's namespaces, unless they ended long ago.
+ * Revokes up to `limit` tokens of sessions, in whichever customer's namespaces, unless they ended long ago.
  * @returns what the log tells of each
  */
-export async function revokeTokensOfSession(
+export async function revokeTokensOfSessions(
   tx: Tx,
-  sessionId: string,
+  sessionIds: readonly string[],
   now: number,
   limit: number,
 ): Promise<{ readonly namespace: string; readonly digest: string; readonly owner: string }[]> {
-  const live = await LIVE_OF_SESSION.all(tx, { sessionId, ended: endedBy(now), limit });
+  const live = await LIVE_OF_SESSIONS.all(tx, { ids: sessionIds, ended: endedBy(now), limit });
   if (live.length > 0) await REVOKE_ALL.run(tx, { ids: live.map(({ id }) => id), now });
   return live.map(({ namespace, digest, owner }) => ({ namespace, digest, owner }));
 }

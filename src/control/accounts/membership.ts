@@ -5,8 +5,8 @@ import { resourceSchema, UUID } from '../../protocol/input/schema.ts';
 import { lockCustomers, mailsOfUsers, roleInSession } from '../../store/accounts.ts';
 import { isLiveApiKey } from '../../store/api-keys.ts';
 import { appendChanges } from '../../store/log/change-log.ts';
-import { deleteInvitationsOf } from '../../store/organizations.ts';
-import { revokeTokensOf, revokeTokensOfSession } from '../../store/query-tokens.ts';
+import { deleteInvitationsOf, revokeSessionsIn } from '../../store/organizations.ts';
+import { revokeTokensOf, revokeTokensOfSessions } from '../../store/query-tokens.ts';
 import type { Db, Tx } from '../../store/store.ts';
 import { pauseWebhooksOf } from '../../store/webhooks/webhooks.ts';
 import { audited, auditFor, type byActor } from '../audit/actions.ts';
@@ -124,9 +124,24 @@ export async function endInvitationsOf(
   }
 }
 
-/** Revokes the query tokens of a session, in the unit that ends it. */
-export async function endTokensOfSession(tx: Tx, sessionId: string, now: number): Promise<void> {
-  await untilFew(async () => tellRevoked(tx, await revokeTokensOfSession(tx, sessionId, now, BATCH), now));
+/**
+ * Ends the sessions that act for an organization whose row the unit holds. A mint of such a session may hold the session, and not that row:
+ * call it before anything is written to the log, for which the mint would wait.
+ * @param userId whose; null: those of all members
+ */
+export async function endSessionsIn(
+  tx: Tx,
+  customerId: string,
+  userId: string | null,
+  now: number,
+): Promise<void> {
+  await endTokensOfSessions(tx, await revokeSessionsIn(tx, customerId, userId, now), now);
+}
+
+/** Revokes the query tokens of sessions, in the unit that ends them. */
+export async function endTokensOfSessions(tx: Tx, ids: readonly string[], now: number): Promise<void> {
+  if (ids.length === 0) return;
+  await untilFew(async () => tellRevoked(tx, await revokeTokensOfSessions(tx, ids, now, BATCH), now));
 }
 
 async function tellRevoked(

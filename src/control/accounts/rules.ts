@@ -31,7 +31,7 @@ import type { Db, Tx } from '../../store/store.ts';
 import { closeWebhooks, pauseWebhooksAbove } from '../../store/webhooks/webhooks.ts';
 import { audited, auditFor, BY_OPERATOR, byActor } from '../audit/actions.ts';
 import type { HasClock, HasIds, HasStore } from '../deps.ts';
-import { endInvitationsOf, endTokensOfSession, endWhatUserMade, writeAs } from './membership.ts';
+import { endInvitationsOf, endTokensOfSessions, endWhatUserMade, writeAs } from './membership.ts';
 import type { HasSessions, NewSession } from './sessions.ts';
 
 export type UserResource = ReturnType<typeof userResource> & {
@@ -214,7 +214,7 @@ function endSession(deps: Deps, actor: SignedIn, id: string): Promise<boolean> {
     const now = deps.clock();
     const isEnded = await revokeSession(tx, id, userId, now);
     if (!isEnded) return false;
-    await endTokensOfSession(tx, id, now);
+    await endTokensOfSessions(tx, [id], now);
     // A session is the user's own matter, whichever organization it acts for.
     await auditFor(tx, userId, byActor(actor), now, 'session.ended', audited.session(id));
     return true;
@@ -238,7 +238,7 @@ async function endSessions(
   now: number,
 ): Promise<number> {
   const ended = await revokeSessions(tx, userId, now);
-  for (const id of ended) await endTokensOfSession(tx, id, now);
+  await endTokensOfSessions(tx, ended, now);
   if (ended.length > 0) await auditFor(tx, userId, by, now, 'session.ended', audited.sessions(ended.length));
   return ended.length;
 }

@@ -2,8 +2,15 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { codeFor, newEmail, verify } from '../../../test/support/control/accounts/sign-in-rig.ts';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
-import { type Answer, assertFailure, type Json, openWorld } from '../../../test/support/http/world.ts';
+import {
+  type Answer,
+  assertFailure,
+  created,
+  type Json,
+  openWorld,
+} from '../../../test/support/http/world.ts';
 import { findRows, oneRow } from '../../../test/support/store/rows.ts';
+import { LIMITS } from '../../base/limits.ts';
 import { issueToken } from './rules.ts';
 
 const signedOut = (answer: Answer): void =>
@@ -129,6 +136,31 @@ apiScenarios('sessions', {
     await issueToken(world.deps, customer.email);
     const rows = await findRows(store.read, 'sessions', { columns: ['id'], where: { user_id: customer.id } });
     assert.equal(rows.length, 1);
+    await world.close();
+  },
+
+  'the tokens of the session that a hundred later ones end go with it': async (store) => {
+    const world = await openWorld(store);
+    const customer = await world.customer();
+    const { id, name } = await customer.namespace();
+    const path = `/namespaces/${id}/query_tokens`;
+    created(await customer.post(path, { name: 'page', session: true }));
+    const kept = created(await customer.post(path, { name: 'kept' }));
+    for (let i = 0; i < LIMITS.sessionsPerUser; i++) {
+      world.advance(1);
+      await issueToken(world.deps, customer.email);
+    }
+    const last = await world.signIn(customer);
+    const live = (await last.get(path)).json.filter(({ revoked_at }: Json) => revoked_at === null);
+    assert.deepEqual(
+      live.map((token: Json) => token.id),
+      [kept.id],
+    );
+    const told = (await world.changes()).filter(({ type }) => type === 'token.revoked');
+    assert.deepEqual(
+      told.map(({ namespace }) => namespace),
+      [name],
+    );
     await world.close();
   },
 

@@ -17,6 +17,7 @@ import {
 import { addJwtKey, findJwtKey, findJwtKeyOf, type JwtKeysTable } from '../../store/sign-in.ts';
 import type { Store, Tx } from '../../store/store.ts';
 import { audited, auditFor, BY_OPERATOR, byUser } from '../audit/actions.ts';
+import { endTokensOfSessions } from './membership.ts';
 
 /** Milliseconds between two updates of `last_used_at`. */
 const EVERY = 60_000;
@@ -281,7 +282,8 @@ export function openSessions(
       const expiresAt = Math.floor((issuedAt + SESSION_LENGTH) / 1000) * 1000;
       // Two sign-ins at once would both take the last place, and one beside the deletion of the account would meet no user.
       if (!(await lockCustomer(tx, userId))) throw unauthenticated('Credentials are not valid');
-      await trimSessions(tx, userId, issuedAt, LIMITS.sessionsPerUser - 1);
+      const ended = await trimSessions(tx, userId, issuedAt, LIMITS.sessionsPerUser - 1);
+      await endTokensOfSessions(tx, ended, issuedAt);
       await insertSession(tx, {
         id: sessionId,
         user_id: userId,

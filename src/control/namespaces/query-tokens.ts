@@ -18,7 +18,7 @@ import {
   queryTokenDigest,
   spellQueryToken,
 } from '../../protocol/query/query-token.ts';
-import { endOfSession } from '../../store/accounts.ts';
+import { holdSession } from '../../store/accounts.ts';
 import { appendChanges } from '../../store/log/change-log.ts';
 import { lockNamespace } from '../../store/namespaces.ts';
 import {
@@ -180,7 +180,7 @@ function requireDays({ role }: Actor, days: number): void {
 /** A token of a session ends with it at the latest. The unit holds its session, so that a sign-out finds the token. @throws AppError 401 */
 async function boundToSession(tx: Tx, row: QueryTokenRow, now: number): Promise<QueryTokenRow> {
   if (row.session_id === null) return row;
-  const end = await endOfSession(tx, row.session_id, now);
+  const end = await holdSession(tx, row.session_id, now);
   if (end === null) throw unauthenticated('Credentials are not valid');
   return { ...row, expires_at: end };
 }

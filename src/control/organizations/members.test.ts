@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   accept,
   actFor,
@@ -11,6 +12,8 @@ import { limiterOf, runLoops } from '../../../test/support/http/server-parts.ts'
 import { assertFailure, created, type Json, newName, openWorld } from '../../../test/support/http/world.ts';
 import { findRows } from '../../../test/support/store/rows.ts';
 import { LIMITS } from '../../base/limits.ts';
+import { holdSession } from '../../store/accounts.ts';
+import { insertQueryToken } from '../../store/query-tokens.ts';
 import { setSuspended } from '../namespaces/rules.ts';
 
 const LAST_OWNER = 'The last owner of an organization must stay its owner';
@@ -167,6 +170,73 @@ apiScenarios('organizations, members', {
       assert.equal((await accept(person, await invited(world, organization, person.email))).status, 200);
       assert.equal((await session.get('/me')).status, 401);
     }
+    await world.close();
+  },
+
+  'a session that ends with the membership or the organization takes its query tokens along': async (
+    store,
+  ) => {
+    const world = await openWorld(store);
+    const organization = await newOrganization(world);
+    const { owner, path } = organization;
+    const { person } = await newMember(world, organization);
+    const { id } = await person.namespace();
+    const tokens = `/namespaces/${id}/query_tokens`;
+    const live = async (): Promise<string[]> =>
+      (await person.get(tokens)).json.flatMap((token: Json) =>
+        token.revoked_at === null ? [token.name] : [],
+      );
+    const page = async (name: string): Promise<void> => {
+      const session = await world.signIn(person);
+      created(await session.post(tokens, { name, session: true }));
+      await actFor(session, organization.id);
+    };
+    created(await person.post(tokens, { name: 'other session', session: true }));
+    await page('removed');
+    assert.deepEqual((await live()).toSorted(), ['other session', 'removed']);
+    assert.equal((await owner.del(`${path}/members/${person.id}`)).status, 204);
+    assert.deepEqual(await live(), ['other session']);
+    assert.equal((await accept(person, await invited(world, organization, person.email))).status, 200);
+    await page('deleted');
+    assert.equal((await owner.del(path)).status, 204);
+    assert.deepEqual(await live(), ['other session']);
+    await runLoops(store, () => world.now());
+    await world.close();
+  },
+
+  'a removal waits for a mint that holds a session of the member, and ends its token': async (store) => {
+    const world = await openWorld(store);
+    const organization = await newOrganization(world);
+    const { person, session } = await newMember(world, organization);
+    const { id: namespaceId } = await person.namespace();
+    const { id: sessionId } = (await session.get('/sessions')).json.find(({ current }: Json) => current);
+    const [held, going] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const now = world.now();
+    const minted = store.write(async (tx) => {
+      const expiresAt = await holdSession(tx, sessionId, now);
+      held.resolve();
+      await going.promise;
+      await insertQueryToken(tx, {
+        id: world.deps.newId(),
+        namespace_id: namespaceId,
+        name: 'late',
+        digest: 'a'.repeat(64),
+        expires_at: expiresAt ?? 0,
+        revoked_at: null,
+        created_at: now,
+        created_by: person.id,
+        session_id: sessionId,
+      });
+    });
+    await held.promise;
+    const removed = organization.owner.del(`${organization.path}/members/${person.id}`);
+    // Long enough for a removal that does not wait.
+    await Promise.race([removed, sleep(300)]);
+    going.resolve();
+    await minted;
+    assert.equal((await removed).status, 204);
+    const [token] = (await person.get(`/namespaces/${namespaceId}/query_tokens`)).json;
+    assert.notEqual(token.revoked_at, null);
     await world.close();
   },
 

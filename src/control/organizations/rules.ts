@@ -37,7 +37,7 @@ import {
 } from '../../store/organizations.ts';
 import type { Db, Tx } from '../../store/store.ts';
 import { closeWebhooks, pauseWebhooksAbove } from '../../store/webhooks/webhooks.ts';
-import { endInvitationsOf, endWhatUserMade, writeAs } from '../accounts/membership.ts';
+import { endInvitationsOf, endSessionsIn, endWhatUserMade, writeAs } from '../accounts/membership.ts';
 import { audited, auditFor, BY_OPERATOR, byActor } from '../audit/actions.ts';
 import type { HasClock, HasIds, HasStore, HasUnit } from '../deps.ts';
 
@@ -268,9 +268,10 @@ export async function removeMember(
       await requireOtherOwner(tx, id, member);
       const now = deps.clock();
       const by = byActor(actor);
+      await endSessionsIn(tx, id, memberId, now);
       if (member.role === 'owner') await endInvitationsOf(tx, id, memberId, by, now);
       await endWhatUserMade(tx, id, memberId, now);
-      await deleteMember(tx, id, memberId, now);
+      await deleteMember(tx, id, memberId);
       await auditFor(tx, id, by, now, 'member.removed', audited.member(memberId));
     },
     [id],
@@ -300,13 +301,14 @@ export async function deleteOrganization(
       const organization = await ownedBy(tx, id, userId);
       // Its name would be free again: the suspension could be ended so.
       if (await hasSuspendedNamespace(tx, id)) throw namespaceSuspended();
+      const now = deps.clock();
+      await endSessionsIn(tx, id, null, now);
       await closeWebhooks(tx, id);
       await closeCustomer(tx, id);
       // The log of the organization goes with it.
       const object = audited.organization(organization);
-      await auditFor(tx, userId, byActor(actor), deps.clock(), 'organization.deleted', object);
+      await auditFor(tx, userId, byActor(actor), now, 'organization.deleted', object);
       markWork(tx, 'deletions');
-      markWork(tx, 'credentials');
     },
     [id],
   );
