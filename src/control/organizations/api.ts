@@ -107,7 +107,7 @@ const ROUTES = describeRoutes('Organizations', 'session', {
     operationId: 'removeMember',
     summary: 'Removes a member, or leaves an organization',
     description:
-      'Owners remove others; everybody may leave, except the last owner. The sessions in which that user acts for the organization end at once. The query tokens that the user minted in it are revoked, and the webhooks that the user made there are disabled: `created_by` in their lists names the user. The invitations that the user sent end.',
+      'Owners remove others; everybody may leave, except the last owner. The sessions in which that user acts for the organization end at once. The query tokens that the user minted in it are revoked, and the webhooks are disabled that the user made there, whose URL the user set last, or whose secrets the user was shown last. The invitations that the user sent end.',
     responses: DELETED,
     errors: [422],
   },

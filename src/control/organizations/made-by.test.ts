@@ -191,6 +191,49 @@ apiScenarios('organizations, what members made', {
       }
     },
 
+  'a webhook of another that a member sent elsewhere, or whose secrets the member was shown, rests with the member':
+    async (store) => {
+      const world = await openWorld(store);
+      const organization = await paid(world);
+      await setOrganizationTier(world.deps, organization.id, 'team');
+      const { owner, asOwner, path } = organization;
+      const { person, session } = await newMember(world, organization);
+      const hook = async (name: string): Promise<string> =>
+        `/webhooks/${created(await asOwner.post('/webhooks', { webhook: { ...WEBHOOK, name } })).id}`;
+      const send = async (by: Caller, to: string, url: string): Promise<void> => {
+        assert.equal((await by.patch(to, { webhook: { url } })).status, 200);
+      };
+      const renew = async (by: Caller, of: string): Promise<void> => {
+        assert.equal((await by.post(`${of}/regenerate_secret`)).status, 200);
+      };
+      const [theirs, ours] = ['https://example.com/theirs', 'https://example.com/ours'];
+      await send(session, await hook('sent elsewhere'), theirs);
+      await renew(session, await hook('secrets shown'));
+      const half = await hook('sent elsewhere, with secrets of an owner');
+      await send(session, half, theirs);
+      await renew(asOwner, half);
+      const other = await hook('sent back, with secrets of the member');
+      await renew(session, other);
+      await send(session, other, theirs);
+      await send(asOwner, other, ours);
+      const whole = await hook('taken back');
+      await renew(session, whole);
+      await send(session, whole, theirs);
+      await send(asOwner, whole, ours);
+      await renew(asOwner, whole);
+      const touched = await hook('renamed');
+      const patch = { webhook: { name: 'touched', url: WEBHOOK.url } };
+      assert.equal((await session.patch(touched, patch)).status, 200);
+      assert.equal((await owner.del(`${path}/members/${person.id}`)).status, 204);
+      const hooks: Json[] = (await asOwner.get('/webhooks')).json;
+      assertSame(
+        hooks.filter(({ enabled }) => enabled).map(({ name }) => name),
+        ['taken back', 'touched'],
+      );
+      assert.deepEqual(hooks.find(({ name }) => name === 'secrets shown').health.disabled_by, 'member_left');
+      await world.close();
+    },
+
   'a removed owner does not return by an invitation of another address that they sent before': async (
     store,
   ) => {

@@ -97,6 +97,8 @@ export async function createWebhook(
       starts_after: await feedHead(tx),
       created_at: now,
       created_by: actor.userId,
+      url_by: actor.userId,
+      secret_by: actor.userId,
     };
     await insertWebhook(tx, row);
     await audit(tx, actor, now, 'webhook.created', audited.webhook(row));
@@ -141,7 +143,8 @@ export async function patchWebhook(
       events: input.events === undefined ? row.events : JSON.stringify(input.events),
       namespaces: input.namespaces === undefined ? row.namespaces : JSON.stringify(input.namespaces),
       ...(await endUncovered(tx, id, input)),
-      ...(input.url !== undefined && input.url !== row.url && { health: afterNewUrl(row.health) }),
+      ...(input.url !== undefined &&
+        input.url !== row.url && { url_by: actor.userId, health: afterNewUrl(row.health) }),
       ...(input.enabled === true && row.enabled === 0 && (await enable(tx, actor, row))),
       ...(input.enabled === false && (await disable(tx, actor, row, deps.clock()))),
     };
@@ -287,7 +290,8 @@ export async function regenerateSecrets(
   return deps.unit(actor, async (tx) => {
     const row = await lockAuthorized(tx, actor, id);
     await audit(tx, actor, deps.clock(), 'webhook.secret_renewed', audited.webhook(row));
-    return { ...(await showWebhook(tx, actor, await updateWebhook(tx, row, stored))), ...shown };
+    const change = { ...stored, secret_by: actor.userId };
+    return { ...(await showWebhook(tx, actor, await updateWebhook(tx, row, change))), ...shown };
   });
 }
 

@@ -91,7 +91,7 @@ const WEBHOOK_FIELDS = {
       type: ['string', 'null'],
       enum: [...DISABLERS, null],
       description:
-        '`failures`: too many failed attempts in a row. `tier`: the tier allows fewer webhooks. `request`: a PATCH. `member_left`: who made it left the organization. null: it is enabled, or was disabled before version 0.2',
+        '`failures`: too many failed attempts in a row. `tier`: the tier allows fewer webhooks. `request`: a PATCH. `member_left`: who made it, set its `url` last or was shown its secrets last left the organization. null: it is enabled, or was disabled before version 0.2',
       examples: [null],
     },
     disabled_user: {

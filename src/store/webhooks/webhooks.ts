@@ -54,6 +54,10 @@ export interface WebhookRow {
   created_at: number;
   /** The user whose session made it; null: an API key. */
   created_by: string | null;
+  /** The user whose session gave it its URL; null: an API key, or it is older than this column. */
+  url_by: string | null;
+  /** The user who was shown its secrets; null: as `url_by`. */
+  secret_by: string | null;
 }
 
 /** What a new webhook has in the columns that its deliveries move. */
@@ -85,7 +89,7 @@ const INSERT = statement<WebhookRow>(
     `id, customer_id, name, url, events, namespaces, enabled, failure_count, last_triggered_at, secret_digest,
     signing_secret, starts_after, next_due_at, rests_until, claim, claimed_delivery, claimed_until, served_at,
     last_attempt_ms, attempt_minutes, health, notice_due_at, disabled_by, disabled_at, disabled_user, cleanup,
-    created_at, created_by`,
+    created_at, created_by, url_by, secret_by`,
   ),
 );
 
@@ -144,12 +148,14 @@ export type WebhookUpdate = Partial<
     WebhookRow,
     | 'name'
     | 'url'
+    | 'url_by'
     | 'events'
     | 'namespaces'
     | 'enabled'
     | 'failure_count'
     | 'secret_digest'
     | 'signing_secret'
+    | 'secret_by'
     | 'starts_after'
     | 'next_due_at'
     | 'rests_until'
@@ -169,7 +175,8 @@ const UPDATE = statement<WebhookRow>(
     failure_count = :failure_count, secret_digest = :secret_digest, signing_secret = :signing_secret,
     starts_after = :starts_after, next_due_at = :next_due_at, rests_until = :rests_until, claim = :claim,
     notice_due_at = :notice_due_at, health = :health, disabled_by = :disabled_by, disabled_at = :disabled_at,
-    disabled_user = :disabled_user, cleanup = :cleanup, claimed_delivery = :claimed_delivery
+    disabled_user = :disabled_user, cleanup = :cleanup, claimed_delivery = :claimed_delivery, url_by = :url_by,
+    secret_by = :secret_by
   where id = :id`,
 );
 
@@ -214,10 +221,11 @@ export async function closeWebhooks(tx: Tx, customerId: string): Promise<void> {
 
 const PAUSE_OF = statement<{ customerId: string; userId: string; now: number }>(
   `update webhooks set ${CLOSED}, disabled_by = 'member_left', disabled_at = :now, cleanup = 'end_waiting'
-  where customer_id = :customerId and created_by = :userId and enabled = 1 and ${EXISTS}`,
+  where customer_id = :customerId and (created_by = :userId or url_by = :userId or secret_by = :userId)
+    and enabled = 1 and ${EXISTS}`,
 );
 
-/** Disables the webhooks that a user made for a customer whose row the unit holds. Later units end their waiting deliveries. */
+/** Disables the webhooks of a customer whose row the unit holds that a user made, or gave their URL, or whose secrets the user was shown. Later units end their waiting deliveries. */
 export async function pauseWebhooksOf(
   tx: Tx,
   customerId: string,

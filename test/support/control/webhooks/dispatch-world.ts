@@ -57,6 +57,8 @@ export async function addWebhook(
     starts_after: 0,
     created_at: 1,
     created_by: null,
+    url_by: null,
+    secret_by: null,
     ...more,
   };
   await store.write((tx) => insertRows(tx, 'webhooks', webhook));
