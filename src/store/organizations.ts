@@ -245,12 +245,22 @@ export function listInvitations(db: Db, customerId: string, now: number): Promis
   return LIST_INVITATION.all(db, { customerId, now });
 }
 
-const DELETE_ENDED = statement<{ customerId: string; now: number }>(
-  'delete from invitations where customer_id = :customerId and expires_at <= :now',
+const DELETE_ENDED = statement<{ now: number; limit: number }>(
+  'delete from invitations where id in (select id from invitations where expires_at <= :now limit :limit)',
 );
 
-export async function deleteEndedInvitations(tx: Tx, customerId: string, now: number): Promise<void> {
-  await DELETE_ENDED.run(tx, { customerId, now });
+/** Deletes up to `limit` invitations that have ended at `now`. @returns how many there were */
+export function deleteEndedInvitations(tx: Tx, now: number, limit: number): Promise<number> {
+  return DELETE_ENDED.run(tx, { now, limit });
+}
+
+const DELETE_TO = statement<{ userId: string }>(
+  'delete from invitations where email = (select email from users where id = :userId)',
+);
+
+/** Deletes the invitations of a user's address to any organization. */
+export async function deleteInvitationsTo(tx: Tx, userId: string): Promise<void> {
+  await DELETE_TO.run(tx, { userId });
 }
 
 const FIND_INVITATION = statement<{ digest: string; email: string; now: number }, InvitationRow>(

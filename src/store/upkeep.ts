@@ -5,6 +5,7 @@ import { openAuditRetention } from './audit-retention.ts';
 import { retireAbandoned } from './dataset-changes.ts';
 import { deleteRetiredParts, hasRetiredParts } from './datasets.ts';
 import { eraseSuperseded, isErasureDue, pruneLog } from './log/change-log.ts';
+import { deleteEndedInvitations } from './organizations.ts';
 import { QUERY_LOG_WINDOW } from './query-log/add-rows.ts';
 import { pruneBatches, pruneQueryLog, pruneQueryLogHours } from './query-log/retention.ts';
 import type { Store } from './store.ts';
@@ -80,6 +81,9 @@ export async function startUpkeep(options: UpkeepOptions): Promise<void> {
         store.write((tx) => pruneLog(tx, clock() - keepLog, PRUNE_LIMIT)),
       );
       await pruneTelemetry(store, clock(), signal);
+      await inUnits(signal, PRUNE_LIMIT, () =>
+        store.write((tx) => deleteEndedInvitations(tx, clock(), PRUNE_LIMIT)),
+      );
       await store.write((tx) => retireAbandoned(tx, clock() - KEEP_IMPORTS, clock()));
     }
     if (isAuditDue()) await pruneAudit({ now: clock(), keep: keepAudit, signal });

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
-import { codeFor, verify } from '../../../test/support/control/accounts/sign-in-rig.ts';
+import { codeFor, newEmail, verify } from '../../../test/support/control/accounts/sign-in-rig.ts';
+import { invited, newOrganization } from '../../../test/support/control/organizations/rig.ts';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
 import {
   type Answer,
   assertFailure,
   type Customer,
+  created,
   newName,
   openWorld,
   WEBHOOK,
@@ -13,6 +15,7 @@ import {
 import { findRows } from '../../../test/support/store/rows.ts';
 import type { SignedIn } from '../../http/actor.ts';
 import type { Store } from '../../store/store.ts';
+import { startUpkeep } from '../../store/upkeep.ts';
 import { createApiKey } from '../keys/rules.ts';
 import { deleteClosed } from '../namespaces/deletion.ts';
 import { createNamespace, setSuspended } from '../namespaces/rules.ts';
@@ -217,6 +220,42 @@ apiScenarios('account deletion', {
       await cleanUp(store, signal);
     }
     assert.deepEqual(await traces(store, [customer.id, ...namespaces, ...names]), []);
+    await world.close();
+  },
+
+  'invitations of the address go with the account, and none that has ended keeps its address': async (
+    store,
+  ) => {
+    const world = await openWorld(store);
+    const organization = await newOrganization(world);
+    const { owner, path } = organization;
+    const customer = await world.customer();
+    const ended = newEmail();
+    await invited(world, organization, ended);
+    world.advance(6 * 86_400_000);
+    const again = await world.signIn(owner);
+    const guest = newEmail();
+    for (const email of [customer.email, guest]) {
+      created(await again.post(`${path}/invitations`, { invitation: { email } }));
+    }
+    const leaver = await world.signIn(customer);
+    assert.equal((await leaver.send('DELETE', '/me', { email: customer.email })).status, 204);
+    const left = async (): Promise<string[]> =>
+      (await findRows(store.read, 'invitations', { order: 'created_at' })).map(({ email }) => email);
+    assert.deepEqual(await left(), [ended, guest]);
+    const names = (await findRows(store.read, 'audit_log')).map(({ object_name }) => object_name);
+    assert.equal(names.includes(customer.email), false);
+    world.advance(86_400_000);
+    const stop = new AbortController();
+    await startUpkeep({
+      store,
+      clock: () => world.now(),
+      signal: stop.signal,
+      keepLog: 1e12,
+      keepAudit: 1e12,
+      onScrubbed: () => stop.abort(),
+    });
+    assert.deepEqual(await left(), [guest]);
     await world.close();
   },
 

@@ -26,7 +26,7 @@ import {
 } from '../../store/accounts.ts';
 import { forgetInvited } from '../../store/audit.ts';
 import { markWork } from '../../store/engine/signals.ts';
-import { countOtherOwners, membershipsOf } from '../../store/organizations.ts';
+import { countOtherOwners, deleteInvitationsTo, membershipsOf } from '../../store/organizations.ts';
 import type { Db, Tx } from '../../store/store.ts';
 import { closeWebhooks, pauseWebhooksAbove } from '../../store/webhooks/webhooks.ts';
 import { audited, auditFor, BY_OPERATOR, byActor } from '../audit/actions.ts';
@@ -321,6 +321,8 @@ async function closeAccount(
   action: 'account.deleted' | 'operator.user_deleted',
   now: number,
 ): Promise<void> {
+  // First, as the end of a membership does: units that delete invitations before they write to the log do not wait for each other.
+  await deleteInvitationsTo(tx, id);
   for (const { customer_id: organization, role } of await membershipsOf(tx, id)) {
     // Nearly always held. An invitation may have been accepted since the unit chose what to hold.
     await lockCustomer(tx, organization);

@@ -7,7 +7,6 @@ import type { JsonObject } from '../../protocol/input/fields.ts';
 import { HEX_SECRET, resourceSchema, TIME, UUID } from '../../protocol/input/schema.ts';
 import { optional, parsedOf, required, shape } from '../../protocol/input/shape.ts';
 import {
-  deleteEndedInvitations,
   deleteInvitation,
   findInvitation,
   findUserEmail,
@@ -109,7 +108,6 @@ export async function invite(deps: InviteDeps, actor: SignedIn, id: string, body
       await ownedBy(tx, id, userId);
       const members = await listMembers(tx, id);
       if (members.some((member) => member.email === email)) throw invalid('email is that of a member');
-      await deleteEndedInvitations(tx, id, now);
       await putInvitation(tx, row);
       const waiting = await listInvitations(tx, id, now);
       requireRoom(members.length + waiting.length - 1);
