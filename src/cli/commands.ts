@@ -52,7 +52,7 @@ export function addCompletionCommand({ program, command }: Builder): void {
 const loadPeople = () => import('./actions/operator.ts');
 
 export function addOrganizationCommands({ program, command, clock, json }: Builder): void {
-  const organization = group(program, 'organization', 'list organizations and change their tiers');
+  const organization = group(program, 'organization', 'list, change and delete organizations');
   command(organization, 'list', 'list all organizations').action(async () =>
     (await loadPeople()).organizationList(clock, json()),
   );
@@ -63,6 +63,9 @@ export function addOrganizationCommands({ program, command, clock, json }: Build
     .action(async (id: string, tier: string) =>
       (await loadPeople()).organizationTier(clock, id, tier, json()),
     );
+  command(organization, 'delete', 'delete an organization with everything that belongs to it')
+    .argument('<id>', 'id of the organization, as `organization list` prints it')
+    .action(async (id: string) => (await loadPeople()).organizationDelete(clock, id, json()));
 }
 
 const TIER = 'free, pro, team or enterprise';

@@ -215,10 +215,11 @@ type Membership = Pick<MembershipsTable, 'customer_id' | 'role'>;
 const MEMBERSHIPS = statement<{ userId: string }, Membership>(
   `select memberships.customer_id, memberships.role
   from memberships join customers on customers.id = memberships.customer_id
-  where memberships.user_id = :userId and customers.name is not null order by memberships.customer_id`,
+  where memberships.user_id = :userId and customers.name is not null and customers.closing = 0
+  order by memberships.customer_id`,
 );
 
-/** The organizations of a user, in the order in which units lock them. */
+/** The organizations of a user, without those that are being deleted, in the order in which units lock them. */
 export function membershipsOf(db: Db, userId: string): Promise<Membership[]> {
   return MEMBERSHIPS.all(db, { userId });
 }

@@ -11,7 +11,11 @@ import {
   setTier,
 } from '../../control/accounts/rules.ts';
 import { listAllNamespaces, setPublicRead, setSuspended } from '../../control/namespaces/rules.ts';
-import { listAllOrganizations, setOrganizationTier } from '../../control/organizations/rules.ts';
+import {
+  dissolveOrganization,
+  listAllOrganizations,
+  setOrganizationTier,
+} from '../../control/organizations/rules.ts';
 import { withStore } from '../context.ts';
 import { print, table } from '../output.ts';
 
@@ -136,4 +140,9 @@ export async function organizationList(clock: Clock, json: boolean): Promise<voi
 export async function organizationTier(clock: Clock, id: string, tier: string, json: boolean): Promise<void> {
   await withStore(clock, ({ deps }) => setOrganizationTier(deps, id.toLowerCase(), parseTier(tier)));
   print(json ? JSON.stringify({ id, tier }) : `${id} ${tier}`);
+}
+
+export async function organizationDelete(clock: Clock, id: string, json: boolean): Promise<void> {
+  await withStore(clock, ({ deps }) => dissolveOrganization(deps, id.toLowerCase()));
+  print(json ? JSON.stringify({ id, deleted: true }) : `${id} deleted; the server erases its data`);
 }

@@ -19,7 +19,7 @@ import { startUpkeep } from '../../store/upkeep.ts';
 import { createApiKey } from '../keys/rules.ts';
 import { deleteClosed } from '../namespaces/deletion.ts';
 import { createNamespace, setSuspended } from '../namespaces/rules.ts';
-import { createOrganization } from '../organizations/rules.ts';
+import { createOrganization, dissolveOrganization } from '../organizations/rules.ts';
 import { writeBulk } from '../records/bulk.ts';
 import { createRecord } from '../records/rules.ts';
 import { cleanUp } from '../webhooks/loops.ts';
@@ -256,6 +256,31 @@ apiScenarios('account deletion', {
       onScrubbed: () => stop.abort(),
     });
     assert.deepEqual(await left(), [guest]);
+    await world.close();
+  },
+
+  'does not wait for an organization that is being deleted, by its owner or by the operator': async (
+    store,
+  ) => {
+    const world = await openWorld(store);
+    for (const way of ['owner', 'operator'] as const) {
+      const { id, path, owner, asOwner } = await newOrganization(world);
+      const { name } = created(await asOwner.post('/namespaces', { namespace: { name: newName() } }));
+      const key = world.caller(created(await asOwner.post('/api_keys', { api_key: { name: 'k' } })).token);
+      const remove = () => owner.send('DELETE', '/me', { email: owner.email });
+      assertFailure(await remove(), 422, 'validation_error');
+      if (way === 'owner') assert.equal((await owner.del(path)).status, 204);
+      else {
+        await setSuspended(world.deps, name, true);
+        await dissolveOrganization(world.deps, id);
+        await assert.rejects(dissolveOrganization(world.deps, id), { code: 'not_found' });
+        for (const caller of [asOwner, key]) assert.equal((await caller.get('/namespaces')).status, 401);
+      }
+      const answer = await remove();
+      assert.equal(answer.status, 204, answer.text);
+      await deleteClosed({ store, clock: world.now, signal });
+      assert.deepEqual(await traces(store, [id, owner.id, name]), []);
+    }
     await world.close();
   },
 

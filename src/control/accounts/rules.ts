@@ -272,7 +272,7 @@ export const ACCOUNT_DELETION = shape('AccountDeletion', {
 
 const OTHER_ADDRESS = 'email is not the address of this account';
 const LAST_OWNER =
-  'The last owner of an organization cannot delete the account: make another member an owner first';
+  'The last owner of an organization cannot delete the account: make another member an owner, or delete it, first';
 
 /**
  * DELETE /me. Signed out everywhere, with the address free, when it returns; the rest goes in later units.
@@ -325,7 +325,7 @@ async function closeAccount(
   await deleteInvitationsTo(tx, id);
   for (const { customer_id: organization, role } of await membershipsOf(tx, id)) {
     // Nearly always held. An invitation may have been accepted since the unit chose what to hold.
-    await lockCustomer(tx, organization);
+    if (!(await lockCustomer(tx, organization))) continue;
     if (role === 'owner') {
       if ((await countOtherOwners(tx, organization, id)) === 0) throw invalid(LAST_OWNER);
       await endInvitationsOf(tx, organization, id, by, now);

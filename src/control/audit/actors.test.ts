@@ -4,7 +4,7 @@ import { newMember, newOrganization } from '../../../test/support/control/organi
 import { softwareAuthenticator } from '../../../test/support/control/passkeys/authenticator.ts';
 import { register, signIn } from '../../../test/support/control/passkeys/rig.ts';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
-import { type Customer, openWorld, type World } from '../../../test/support/http/world.ts';
+import { type Customer, created, openWorld, type World } from '../../../test/support/http/world.ts';
 import { findRows } from '../../../test/support/store/rows.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { AuditAction } from '../../protocol/audit.ts';
@@ -12,7 +12,7 @@ import { type AuditRow, DELETED_USER } from '../../store/audit.ts';
 import type { Store } from '../../store/store.ts';
 import { deleteAccount, endSessionsOf, issueToken, setTier } from '../accounts/rules.ts';
 import { customerActor, ownerActor, setPublicRead, setSuspended } from '../namespaces/rules.ts';
-import { setOrganizationTier } from '../organizations/rules.ts';
+import { dissolveOrganization, setOrganizationTier } from '../organizations/rules.ts';
 import { writeBulk } from '../records/bulk.ts';
 import { sweepExpired } from '../records/expiry.ts';
 import { auditForOperator } from './operator.ts';
@@ -25,6 +25,13 @@ const COMMANDS: Readonly<
   'user sessions --end': ['session.ended', ({ deps }, { email }) => endSessionsOf(deps, email)],
   'user tier': ['operator.tier', ({ deps }, { email }) => setTier(deps, email, 'team')],
   'user delete': ['operator.user_deleted', ({ deps }, { email }) => deleteAccount(deps, email)],
+  'organization delete': [
+    'organization.deleted',
+    async ({ deps }, customer) => {
+      const body = { organization: { name: 'Acme' } };
+      await dissolveOrganization(deps, created(await customer.post('/organizations', body)).id);
+    },
+  ],
   'namespace public-read': [
     'operator.public_read',
     async ({ deps }, customer) => setPublicRead(deps, (await customer.namespace()).name, true),

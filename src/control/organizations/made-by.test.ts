@@ -372,7 +372,7 @@ apiScenarios('organizations, what members made', {
     const { person, session } = await newMember(world, organization);
     const remove = (caller: Caller, email: string) => caller.send('DELETE', '/me', { email });
     const message =
-      'The last owner of an organization cannot delete the account: make another member an owner first';
+      'The last owner of an organization cannot delete the account: make another member an owner, or delete it, first';
     assertFailure(await remove(owner, owner.email), 422, 'validation_error', [message]);
     await assert.rejects(deleteAccount(world.deps, owner.email), { code: 'validation_error' });
     // Nothing of the refused deletion stays.

@@ -302,16 +302,38 @@ export async function deleteOrganization(
       // Its name would be free again: the suspension could be ended so.
       if (await hasSuspendedNamespace(tx, id)) throw namespaceSuspended();
       const now = deps.clock();
-      await endSessionsIn(tx, id, null, now);
-      await closeWebhooks(tx, id);
-      await closeCustomer(tx, id);
+      await close(tx, id, now);
       // The log of the organization goes with it.
       const object = audited.organization(organization);
       await auditFor(tx, userId, byActor(actor), now, 'organization.deleted', object);
-      markWork(tx, 'deletions');
     },
     [id],
   );
+}
+
+/** The unit holds the row of the organization. */
+async function close(tx: Tx, id: string, now: number): Promise<void> {
+  await endSessionsIn(tx, id, null, now);
+  await closeWebhooks(tx, id);
+  await closeCustomer(tx, id);
+  markWork(tx, 'deletions');
+}
+
+/**
+ * For the operator, also with suspended namespaces, as `deleteAccount`. Each owner finds it in the log of their account.
+ * @throws AppError 404
+ */
+export async function dissolveOrganization({ store, clock }: HasStore & HasClock, id: string): Promise<void> {
+  await store.write(async (tx) => {
+    const [organization] = await allOrganizations(tx, id);
+    if (organization === undefined || !(await lockCustomer(tx, id))) throw notFound('Organization');
+    const now = clock();
+    await close(tx, id, now);
+    const object = audited.organization(organization);
+    for (const { user_id: member, role } of await listMembers(tx, id)) {
+      if (role === 'owner') await auditFor(tx, member, BY_OPERATOR, now, 'organization.deleted', object);
+    }
+  });
 }
 
 interface OrganizationListing {
