@@ -1,7 +1,7 @@
 /** Goes to pages, records, namespaces and documents by their names, and does what is done everywhere. */
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { Found } from '../documents/search.ts';
-import { hasTokenLabel, maskText } from '../screens/playground/masked-name.ts';
+import { hasTokenLabel, maskText } from '../format/masked-name.ts';
 import { t } from '../text/text.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { ApiIcon, DocsIcon, Icon, RecordIcon } from '../ui/icon.tsx';

@@ -1,6 +1,6 @@
 /** The address of the page: a signal that follows it, and functions that change it. */
 import { signal } from '@preact/signals';
-import { hasTokenLabel } from '../screens/playground/masked-name.ts';
+import { hasTokenLabel } from '../format/masked-name.ts';
 
 /** Where the page is. `query` has filters and selections, never secrets. */
 export interface Place {

@@ -2,8 +2,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Unavailable } from '../../../sdk/src/dns.ts';
 import { milliseconds } from '../format/format.ts';
+import { hasTokenLabel } from '../format/masked-name.ts';
 import { type ValueWords, valueWords } from '../format/value-words.ts';
-import { hasTokenLabel } from '../screens/playground/masked-name.ts';
 import { t } from '../text/text.ts';
 import { askChecked, type CheckedAnswer, zoneWith } from './ask-server.ts';
 

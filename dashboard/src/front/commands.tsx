@@ -1,4 +1,4 @@
-import { hasTokenLabel } from '../screens/playground/masked-name.ts';
+import { hasTokenLabel } from '../format/masked-name.ts';
 import { snippetsOf } from '../screens/playground/snippets.ts';
 import { CodeBlock } from '../ui/code-block.tsx';
 

@@ -50,10 +50,8 @@ export function openCodeOutbox({
   const cutting = new AbortController();
   const { sleep } = createWaker(ending.signal, timers);
 
-  async function attempt(mail: Mail): Promise<'sent' | 'ended'> {
-    if (ending.signal.aborted) return 'ended';
-    await mailer.send(mail, cutting.signal);
-    return 'sent';
+  async function attempt(mail: Mail): Promise<void> {
+    if (!ending.signal.aborted) await mailer.send(mail, cutting.signal);
   }
 
   async function deliver(mail: Mail, asker: string): Promise<void> {

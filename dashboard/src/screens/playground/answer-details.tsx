@@ -1,6 +1,7 @@
 import { useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { type DnsMessage, decodeMessage } from '../../../../sdk/src/dns.ts';
 import { useMeta } from '../../app/meta.ts';
+import { maskName, maskText } from '../../format/masked-name.ts';
 import { t } from '../../text/text.ts';
 import { CodeBlock } from '../../ui/code-block.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
@@ -10,7 +11,6 @@ import { comparedRows } from './compare.ts';
 import { digText } from './dig-text.ts';
 import { EnvelopeView } from './envelope-view.tsx';
 import { HexView } from './hex-view.tsx';
-import { maskName, maskText } from './masked-name.ts';
 import { snippetsOf } from './snippets.ts';
 
 type TabId = 'octets' | 'fields' | 'dig' | 'json' | 'compare';

@@ -1,5 +1,6 @@
 import { rcodeName, recordsIn, typeName } from '../../../../sdk/src/dns.ts';
 import { count, milliseconds } from '../../format/format.ts';
+import { maskText } from '../../format/masked-name.ts';
 import { t, tn } from '../../text/text.ts';
 import { Button } from '../../ui/button.tsx';
 import { Badge } from '../../ui/chips.tsx';
@@ -11,7 +12,6 @@ import type { Arrived } from './asked.ts';
 import type { Examined } from './examined.ts';
 import { Explanation } from './explanation.tsx';
 import { headlineOf } from './headline.ts';
-import { maskText } from './masked-name.ts';
 import { envelopeOf } from './read-envelope.ts';
 import { verdictOf } from './verdict.ts';
 

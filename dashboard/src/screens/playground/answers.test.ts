@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it, mock } from 'node:test';
 import { type DnsMessage, decodeMessage, typeName, typeOf } from '../../../../sdk/src/dns.ts';
 import { type SignedZone, signedZone } from '../../../../test/support/sdk/signed-zone.ts';
+import { lockedPlaces, tokenPlaces } from '../../format/masked-name.ts';
 import en from '../../text/en.json' with { type: 'json' };
 import type { Arrived } from './asked.ts';
 import { chainOf } from './chain.ts';
@@ -9,7 +10,6 @@ import { comparedRows } from './compare.ts';
 import { digText } from './dig-text.ts';
 import { type Examined, examine, isFailure, placeToChange, withChanges } from './examined.ts';
 import { headlineOf } from './headline.ts';
-import { lockedPlaces, tokenPlaces } from './masked-name.ts';
 import { keptText, verdictOf } from './verdict.ts';
 
 const APEX = 'uqrp.net';

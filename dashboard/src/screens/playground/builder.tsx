@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks';
 import { buildName, NameError, parseName, type QueryOperation } from '../../../../sdk/src/dns.ts';
 import type { ParamEncoding } from '../../../../src/protocol/query/params.ts';
+import { MASK, type MaskedName, maskName, unmaskName } from '../../format/masked-name.ts';
 import { t } from '../../text/text.ts';
 import { Select, TextField } from '../../ui/field.tsx';
 import { KeyFields, type KeyParts, labelsOf } from './key-fields.tsx';
-import { MASK, type MaskedName, maskName, unmaskName } from './masked-name.ts';
 import { zoneOf } from './name-parts.ts';
 
 const OPERATIONS: readonly QueryOperation[] = ['get', 'info', 'geoip', 'manifest', 'identity'];

@@ -1,10 +1,10 @@
 /** What two answers have in common, and what not. */
 import { type DnsMessage, decodeMessage, rcodeName, recordsIn, typeName } from '../../../../sdk/src/dns.ts';
 import { dateTime, milliseconds } from '../../format/format.ts';
+import { maskText } from '../../format/masked-name.ts';
 import { t } from '../../text/text.ts';
 import type { Arrived } from './asked.ts';
 import { headlineOf } from './headline.ts';
-import { maskText } from './masked-name.ts';
 import { envelopeOf } from './read-envelope.ts';
 
 export interface ComparedRow {

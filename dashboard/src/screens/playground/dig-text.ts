@@ -1,6 +1,6 @@
 /** An answer as `dig` prints it. */
 import { type DnsMessage, rcodeName, recordsIn, typeName } from '../../../../sdk/src/dns.ts';
-import { maskText } from './masked-name.ts';
+import { maskText } from '../../format/masked-name.ts';
 
 const FLAGS = ['qr', 'aa', 'tc', 'rd', 'ra', 'ad', 'cd'] as const;
 const SECTIONS = ['answer', 'authority', 'additional'] as const;

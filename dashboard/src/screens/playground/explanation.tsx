@@ -1,7 +1,7 @@
 import { type Denial, type DnsMessage, denialOf, rcodeName, typeName } from '../../../../sdk/src/dns.ts';
 import { useMeta } from '../../app/meta.ts';
+import { maskText } from '../../format/masked-name.ts';
 import { type TextKey, t } from '../../text/text.ts';
-import { maskText } from './masked-name.ts';
 
 /** What the extended errors of this server mean (docs/PROTOCOL.md). */
 const EXTENDED: ReadonlyMap<number, TextKey> = new Map([

@@ -1,10 +1,10 @@
 /** The value of an answer for people, before everything else about it. */
 import { type DnsMessage, rcodeName, recordsIn, typeName } from '../../../../sdk/src/dns.ts';
 import { bytes } from '../../format/format.ts';
+import { maskText } from '../../format/masked-name.ts';
 import { type ValueWords, valueWords } from '../../format/value-words.ts';
 import { type TextKey, t, tn } from '../../text/text.ts';
 import { utf8 } from '../records/payload.ts';
-import { maskText } from './masked-name.ts';
 import { envelopeOf } from './read-envelope.ts';
 
 /** Characters of a headline. The whole value is below it. */

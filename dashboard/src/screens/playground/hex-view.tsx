@@ -1,11 +1,11 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
 import type { OctetSpan } from '../../../../sdk/src/dns.ts';
+import { lockedPlaces, maskText, tokenPlaces } from '../../format/masked-name.ts';
 import { t, textIfAny } from '../../text/text.ts';
 import { Button } from '../../ui/button.tsx';
 import { Icon, UndoIcon } from '../../ui/icon.tsx';
 import type { ChainStep } from './chain.ts';
 import { ChainView } from './chain-view.tsx';
-import { lockedPlaces, maskText, tokenPlaces } from './masked-name.ts';
 
 /** Octets in a group. Wide panes show two groups beside each other. */
 const GROUP = 8;

@@ -1,10 +1,10 @@
 import { decodeMessage, rcodeName } from '../../../../sdk/src/dns.ts';
 import { milliseconds } from '../../format/format.ts';
+import { maskText } from '../../format/masked-name.ts';
 import { t } from '../../text/text.ts';
 import { Button } from '../../ui/button.tsx';
 import type { Arrived } from './asked.ts';
 import { headlineOf } from './headline.ts';
-import { maskText } from './masked-name.ts';
 
 export interface LastAsksProps {
   /** The newest first. */

@@ -1,6 +1,6 @@
 /** The parts of a name, for the colours of the playground. The grammar is that of docs/PROTOCOL.md. */
 import { parseName } from '../../../../sdk/src/dns.ts';
-import { hasTokenLabel, MASK } from './masked-name.ts';
+import { hasTokenLabel, MASK } from '../../format/masked-name.ts';
 
 export type PartKind =
   | 'operation'

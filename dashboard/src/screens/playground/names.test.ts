@@ -3,8 +3,15 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { encodeQuery } from '../../../../sdk/src/dns.ts';
 import { encodeParam } from '../../../../src/protocol/query/params.ts';
+import {
+  hasTokenLabel,
+  MASK,
+  maskName,
+  maskText,
+  tokenPlaces,
+  unmaskName,
+} from '../../format/masked-name.ts';
 import { EXPERIMENT_IDS, questionOf } from './experiments.ts';
-import { hasTokenLabel, MASK, maskName, maskText, tokenPlaces, unmaskName } from './masked-name.ts';
 import { mayBeAskedWhileTyping, partsOfName, stateOfName, withZone } from './name-parts.ts';
 import { filledTemplate, placeholdersOf } from './service-template.ts';
 import { snippetsOf } from './snippets.ts';

@@ -1,12 +1,12 @@
 import { useRef, useState } from 'preact/hooks';
 import type { Endpoint } from '../../../../sdk/src/uqrp-sdk.ts';
+import { hasTokenLabel, type MaskedName, maskName } from '../../format/masked-name.ts';
 import { t } from '../../text/text.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyAs } from '../../ui/copy-as.tsx';
 import { Select, Switch, TextField } from '../../ui/field.tsx';
 import { lazy } from '../../ui/lazy.tsx';
 import type { TransportChoice } from './asked.ts';
-import { hasTokenLabel, type MaskedName, maskName } from './masked-name.ts';
 import { NameParts } from './name-parts-view.tsx';
 import { snippetsOf, TYPES } from './snippets.ts';
 

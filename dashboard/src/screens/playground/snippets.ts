@@ -1,6 +1,7 @@
 /** The question as commands and programs. A token stands as $TOKEN in them. */
+
+import { hasTokenLabel, MASK } from '../../format/masked-name.ts';
 import type { Asked } from './asked.ts';
-import { hasTokenLabel, MASK } from './masked-name.ts';
 
 export interface SnippetServer {
   /** Of plain DNS; null where this server has none. */

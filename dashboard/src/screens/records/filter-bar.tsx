@@ -4,13 +4,13 @@ import type { NamespaceResource, RecordFacets } from '../../../../sdk/src/uqrp-s
 import { foldCase } from '../../../../src/protocol/names/labels.ts';
 import { setQuery } from '../../app/router.ts';
 import { count } from '../../format/format.ts';
+import { hasTokenLabel } from '../../format/masked-name.ts';
 import { t } from '../../text/text.ts';
 import { Chips } from '../../ui/chips.tsx';
 import { Select, TextField } from '../../ui/field.tsx';
 import { CloseIcon, Icon } from '../../ui/icon.tsx';
 import { SearchBox } from '../../ui/search-box.tsx';
 import { useTyped } from '../../ui/use-typed.ts';
-import { hasTokenLabel } from '../playground/masked-name.ts';
 import { FILTER_NAMES, type FilterTexts, isGoodFilter } from './record-filters.ts';
 
 export interface FilterBarProps {

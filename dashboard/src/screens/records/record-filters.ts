@@ -1,7 +1,7 @@
 /** The filters of the list, as they stand in the address. */
 import type { RecordFilter } from '../../../../sdk/src/uqrp-sdk.ts';
 import { foldCase } from '../../../../src/protocol/names/labels.ts';
-import { hasTokenLabel } from '../playground/masked-name.ts';
+import { hasTokenLabel } from '../../format/masked-name.ts';
 
 /** As typed: what is no number or time is left out of the question and marked in its field. */
 export interface FilterTexts {

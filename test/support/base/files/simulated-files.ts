@@ -72,7 +72,7 @@ type NameChange = readonly {
 export function createSimulatedDisk({ random, now, delay = () => 0 }: DiskOptions): SimulatedDisk {
   const faults: DiskFaults = { capacity: Number.POSITIVE_INFINITY, read: 0, sync: 0, corrupt: null };
   let inodes = 0;
-  let drafts = 0;
+  let drafts = 10 ** 11; // names have twelve digits
   let boots = 1;
   const root = newFolder(0o755);
   /** Changes of names that are not on the disk for sure, in order. */
@@ -345,9 +345,7 @@ export function createSimulatedDisk({ random, now, delay = () => 0 }: DiskOption
       now.open = (...args) => eachCall(alive(calls.open as Call)(...args) as OpenFile, alive);
       async.open = async (...args) =>
         eachCall((await delayed(calls.open as Call)(...args)) as OpenFile, delayed);
-      const draftOf: Files['draftOf'] = (path) =>
-        `${path}.draft-${(++drafts).toString(16).padStart(12, '0')}`;
-      return { ...now, async, draftOf } as unknown as Files;
+      return { ...now, async, draftOf: (path: string) => `${path}.draft-${++drafts}` } as unknown as Files;
     },
     powerLoss() {
       boots++;

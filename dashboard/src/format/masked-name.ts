@@ -1,5 +1,5 @@
 /** Names with a query token. The token is kept apart from the name, which may then stand in an address or on the page. */
-import type { OctetSpan } from '../../../../sdk/src/dns.ts';
+import type { OctetSpan } from '../../../sdk/src/dns.ts';
 
 /** Stands in place of a token. It has no letters, so no token equals it. */
 export const MASK = '••••••••';
