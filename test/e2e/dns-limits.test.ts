@@ -11,6 +11,13 @@ const QUESTION = encodeQuery(nameFromText('uqrp.net')!, SOA, { id: 7, rd: false,
 const FRAME = Buffer.concat([Buffer.from([0, QUESTION.length]), QUESTION]);
 /** More than the default of one address. */
 const CONNECTIONS = 110;
+/** Of the server. Those that take the last place of an address in the same moment both get one. */
+const WORKERS = 2;
+/** With 10 questions a second so many would take ten seconds; without a limit no machine is that slow. */
+const MANY = 110;
+const MANY_MS = 9000;
+/** More than the allowance of ten questions a second, so that some must wait for more than a second. */
+const SOME = 35;
 
 /** How many of so many connections over TCP that are open together get a reply. */
 async function served({ ports }: Uqrp): Promise<number> {
@@ -70,19 +77,20 @@ it('each limit of DNS by address is a setting: as it is set, and off at 0 while 
     [{ UQRP_DNS_RATE: '0', UQRP_DOH_RATE: '2' }, 'https'],
   ];
   for (const [env, limited] of cases) {
-    const server = await startUqrp({ UQRP_WORKERS: '2', ...env });
+    const server = await startUqrp({ UQRP_WORKERS: String(WORKERS), ...env });
     try {
       // A minute may end between two requests, a second between two questions.
       const refused = (await statuses(server, 6)).filter((status) => status === 429).length;
       assert.ok(limited === 'https' ? refused >= 2 : refused === 0, `${limited}: ${refused} refused`);
-      // With 10 questions a second these would wait for 11 seconds.
       if (limited !== 'stream') {
-        assert.equal(await served(server), limited === 'connections' ? 5 : CONNECTIONS, String(limited));
+        const open = await served(server);
+        const right = limited === 'connections' ? open >= 5 && open < 5 + WORKERS : open === CONNECTIONS;
+        assert.ok(right, `${limited}: ${open} connections of ${CONNECTIONS} were served`);
       }
       // The server may not have seen yet that those have ended.
       if (limited === 'connections') continue;
-      const ms = await streamed(server, 35);
-      assert.ok(limited === 'stream' ? ms > 1500 : ms < 1500, `${limited}: ${ms} ms`);
+      const ms = await streamed(server, limited === 'stream' ? SOME : MANY);
+      assert.ok(limited === 'stream' ? ms > 1500 : ms < MANY_MS, `${limited}: ${ms} ms`);
     } finally {
       await server.remove();
     }
