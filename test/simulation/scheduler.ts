@@ -1,5 +1,6 @@
 import './quick-crypto.ts';
 import type { Timers } from '../../src/base/lifecycle/timers.ts';
+import { everyTurn } from './quick-turns.ts';
 
 /** Simulated time: callbacks in order of their time, and of their making where that is equal. Between two of them all promises settle. */
 export interface Scheduler {
@@ -73,33 +74,26 @@ export function createScheduler(start: number): Scheduler {
     advance(ms) {
       const until = now + ms;
       return new Promise((resolve, reject) => {
-        function step(): void {
-          // What waits for no timer goes on to its end first, however many turns of the event loop it takes.
-          if (isUnderWay()) {
-            setImmediate(step);
-            return;
-          }
+        // What waits for no timer goes on to its end first, however many turns of the event loop it takes.
+        everyTurn(() => {
           const entry = nextUntil(until);
           now = entry?.at ?? until;
-          if (entry === null) resolve();
-          else
-            try {
-              events++;
-              entry.run?.();
-              setImmediate(step);
-            } catch (error) {
-              reject(error as Error);
-            }
-        }
-        setImmediate(step);
+          if (entry === null) {
+            resolve();
+            return false;
+          }
+          try {
+            events++;
+            entry.run?.();
+            return true;
+          } catch (error) {
+            reject(error as Error);
+            return false;
+          }
+        });
       });
     },
   };
-}
-
-/** Whether an immediate waits besides the one that asks. Promises have all settled when an immediate runs. */
-function isUnderWay(): boolean {
-  return process.getActiveResourcesInfo().includes('Immediate');
 }
 
 const isBefore = (a: Entry, b: Entry): boolean => a.at < b.at || (a.at === b.at && a.order < b.order);
