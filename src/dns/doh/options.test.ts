@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Ask, DNS, get, withDoh } from '../../../test/support/dns/doh/doh-clients.ts';
-import { ednsQuery, option, optionsOf } from '../../../test/support/dns/fakes.ts';
+import { DNS_LIMITS, ednsQuery, option, optionsOf } from '../../../test/support/dns/fakes.ts';
 import { ServerCookies } from '../shared/cookies.ts';
 import { createRateMemory, makeRateLimits } from '../shared/rate-limit.ts';
 
@@ -48,7 +48,7 @@ describe('EDNS options and rates', () => {
   });
 
   test('6,000 requests a minute, and one more', async () => {
-    const { admit } = makeRateLimits({ memory: createRateMemory(), responses: 1, clock });
+    const { admit } = makeRateLimits({ ...DNS_LIMITS, memory: createRateMemory(), clock });
     for (let i = 0; i < 5999; i++) admit('127.0.0.1');
     await withDoh({ admit }, async ({ clients }) => {
       assert.equal((await clients.h2({ path: get('hot') })).status, 200);

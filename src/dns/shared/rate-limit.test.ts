@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { query, sizedReply } from '../../../test/support/dns/fakes.ts';
+import { DNS_LIMITS, query, sizedReply } from '../../../test/support/dns/fakes.ts';
 import { createRateMemory, makeRateLimits } from './rate-limit.ts';
 
 function scene(responses = 5, memory = createRateMemory()) {
   const time = { now: 1_700_000_000_000 };
-  return { time, limits: makeRateLimits({ memory, responses, clock: () => time.now }) };
+  return { time, limits: makeRateLimits({ ...DNS_LIMITS, memory, responses, clock: () => time.now }) };
 }
 
 const ANSWER = sizedReply(query(1, 'abc'), 100);

@@ -1,7 +1,6 @@
 /** Rate limits by the peer's network (docs/OPERATIONS.md). All threads of a node count together. */
 
 import { type Random, realRandom } from '../../base/chance.ts';
-import { LIMITS } from '../../base/limits.ts';
 import { type PeerAddress, readAddress } from '../../base/network/address.ts';
 import type { Clock } from '../../base/time.ts';
 import { RCODE } from '../../protocol/dns/codes.ts';
@@ -39,17 +38,17 @@ interface RateSettings {
   /** UDP replies per second, for each class and network. */
   readonly responses: number;
   /** Queries per second over TCP and DoT, of one IPv4 address or IPv6 /64. */
-  readonly streamQueries?: number;
+  readonly streamQueries: number;
   /** HTTPS requests per minute of one. */
-  readonly httpsRequests?: number;
+  readonly httpsRequests: number;
   readonly clock: Clock;
 }
 
 export function makeRateLimits({
   memory,
   responses,
-  streamQueries = LIMITS.streamQueriesPerSecond,
-  httpsRequests = LIMITS.dohRequestsPerMinute,
+  streamQueries,
+  httpsRequests,
   clock,
 }: RateSettings): RateLimits {
   const table = new RateTable(memory);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { query, setting, until } from '../../../test/support/dns/fakes.ts';
+import { DNS_LIMITS, query, setting, until } from '../../../test/support/dns/fakes.ts';
 import { fakeUdpAddon } from '../../../test/support/dns/udp/fake-udp-addon.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { MISSES_A_TURN } from '../shared/handler.ts';
@@ -50,7 +50,7 @@ test('when the queue of misses is full, hits are answered all the same, and what
 test('200 queries of a source in one burst are worked for, and no more, though none was counted when they came', async () => {
   const options = setting();
   const fake = fakeUdpAddon();
-  const limiter = makeRateLimits({ memory: createRateMemory(), responses: 200, clock: () => 1e12 }).udp;
+  const limiter = makeRateLimits({ ...DNS_LIMITS, memory: createRateMemory(), clock: () => 1e12 }).udp;
   const listener = await listenUdpBatch({ ...options, limiter }, fake.addon);
   for (let i = 0; i < 10; i++) fake.receive(many(64, 'echo'));
   fake.receive([query(1, 'echo')], 2);

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { after, before, describe, it, test } from 'node:test';
+import { DNS_LIMITS } from '../../../test/support/dns/fakes.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { HttpReply } from '../../dns/doh/request.ts';
 import { createRateMemory, makeRateLimits } from '../../dns/shared/rate-limit.ts';
@@ -108,7 +109,7 @@ describe('a body over the limit, on the port of the REST API', () => {
 });
 
 test('an address has one budget for both ports', () => {
-  const settings = { memory: createRateMemory(), responses: 1, clock: () => 1_800_000_000_000 };
+  const settings = { ...DNS_LIMITS, memory: createRateMemory(), clock: () => 1_800_000_000_000 };
   const [worker, main] = [makeRateLimits(settings), makeRateLimits(settings)];
   const pool = { ask: async () => REPLY };
   const { admit } = dnsOverRest({ pool, admit: main.admit, onFault });

@@ -2,9 +2,13 @@
 
 import type { PacketHandler } from '../../../src/dns/shared/handler.ts';
 import type { ListenOptions, TransportObserver } from '../../../src/dns/shared/listener.ts';
+import { loadConfig } from '../../../src/ops/config/config.ts';
 import { decodeMessage, encodeMessage, type Message } from '../../../src/protocol/dns/message/message.ts';
 
 export const HEADER_OCTETS = 12;
+
+/** Those of a server without settings. */
+export const DNS_LIMITS = loadConfig({}).dnsLimits;
 
 /** A query for `label.test TXT IN` with RD. */
 export function query(id: number, label: string): Buffer {

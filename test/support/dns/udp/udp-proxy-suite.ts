@@ -7,7 +7,7 @@ import { queueShare } from '../../../../src/dns/shared/listener.ts';
 import { createRateMemory, makeRateLimits } from '../../../../src/dns/shared/rate-limit.ts';
 import type { ReplyLimiter, UdpOptions } from '../../../../src/dns/udp/replies.ts';
 import { decodeMessage } from '../../../../src/protocol/dns/message/message.ts';
-import { ednsQuery, idOf, option, optionsOf, query, setting, until } from '../fakes.ts';
+import { DNS_LIMITS, ednsQuery, idOf, option, optionsOf, query, setting, until } from '../fakes.ts';
 import { headerOf, proxyHeader, tlv } from '../proxy.ts';
 import { CLIENT, clock, cookies, type Scenario, textOf } from './udp-peer.ts';
 
@@ -15,7 +15,7 @@ import { CLIENT, clock, cookies, type Scenario, textOf } from './udp-peer.ts';
 export function proxyTests(withUdp: (given: UdpOptions, scenario: Scenario) => Promise<void>): void {
   test('behind a proxy the limits count the client that its header names, for hits and for the rest', async () => {
     const options = setting();
-    const limiter = makeRateLimits({ memory: createRateMemory(), responses: 2, clock }).udp;
+    const limiter = makeRateLimits({ ...DNS_LIMITS, memory: createRateMemory(), responses: 2, clock }).udp;
     const proxies = addressSet(['127.0.0.1']);
     await withUdp({ ...options, clock, cookies, limiter, proxies }, async ({ replies, send }) => {
       const ask = (client: string, label: string): void =>
@@ -45,7 +45,7 @@ export function proxyTests(withUdp: (given: UdpOptions, scenario: Scenario) => P
 
   test('behind a proxy a cookie is valid for its client alone, and replies have no header', async () => {
     const options = setting();
-    const limiter = makeRateLimits({ memory: createRateMemory(), responses: 1, clock }).udp;
+    const limiter = makeRateLimits({ ...DNS_LIMITS, memory: createRateMemory(), responses: 1, clock }).udp;
     const proxies = addressSet(['127.0.0.1']);
     await withUdp({ ...options, clock, cookies, limiter, proxies }, async ({ replies, send }) => {
       const ask = async (client: string, label: string, cookie: string): Promise<Buffer> => {

@@ -10,6 +10,7 @@ import { createRateMemory, makeRateLimits } from '../../../../src/dns/shared/rat
 import type { Fate, ReplyLimiter, UdpOptions } from '../../../../src/dns/udp/replies.ts';
 import { decodeMessage } from '../../../../src/protocol/dns/message/message.ts';
 import {
+  DNS_LIMITS,
   echo,
   ednsQuery,
   header,
@@ -114,7 +115,7 @@ export function udpSuite(name: string, listen: ListenUdp, options: TestOptions =
 
     test('a source that has spent its budget gets no work: half TC, half silence (security finding 1)', async () => {
       const options = setting();
-      const limiter = makeRateLimits({ memory: createRateMemory(), responses: 4, clock }).udp;
+      const limiter = makeRateLimits({ ...DNS_LIMITS, memory: createRateMemory(), responses: 4, clock }).udp;
       await withUdp({ ...options, clock, cookies, limiter }, async ({ replies, send }) => {
         for (let id = 0; id < 4; id++) send(query(id, `size10${id}`));
         await until(() => replies.length === 4);
@@ -202,7 +203,7 @@ export function udpSuite(name: string, listen: ListenUdp, options: TestOptions =
 
     test('over the rate replies are dropped or cut down, but for a client with a valid cookie', async () => {
       const options = setting();
-      const limiter = makeRateLimits({ memory: createRateMemory(), responses: 3, clock }).udp;
+      const limiter = makeRateLimits({ ...DNS_LIMITS, memory: createRateMemory(), responses: 3, clock }).udp;
       await withUdp({ ...options, clock, cookies, limiter }, async ({ replies, send }) => {
         for (let id = 0; id < 9; id++) {
           send(ednsQuery(id, id % 2 === 0 ? 'hot100' : `size10${id}`));
