@@ -90,7 +90,7 @@ export const EQUIVALENTS: readonly Equivalent[] = [
   },
   {
     file: 'src/services/sun.ts',
-    text: 'const rise = instant(SearchRiseSet(Body.Sun, observer, +1, noon, morning));',
+    text: 'const rise = instant(SearchRiseSet(Body.Sun, observer, +1, before, day));',
     kinds: ['off by one'],
     reason: 'the search looks at the sign of its direction alone',
   },

@@ -137,6 +137,37 @@ test('the day that begins with a sunrise and has no sunset, and the poles', () =
   assert.equal(sunDay(-90, 0, Date.UTC(2026, 5, 21)).state, 'polarnight');
 });
 
+test('a pole has one sunrise and one sunset a year, at whatever hour, and no day of the other kind between', () => {
+  for (const lat of [90, -90]) {
+    for (const lon of [-180, -77.3, 0, 123]) {
+      const days = Array.from({ length: 365 }, (_, day) => sunDay(lat, lon, Date.UTC(2026, 0, 1 + day)));
+      const states = days.map(({ state }) => state).filter((state, at, all) => state !== all[at - 1]);
+      const [first, other] = lat > 0 ? ['polarnight', 'polarday'] : ['polarday', 'polarnight'];
+      assert.deepEqual(states, [first, 'normal', other, 'normal', first], `${lat} ${lon}`);
+      assert.equal(days.filter(({ rise }) => rise !== undefined).length, 1, `${lat} ${lon}`);
+      assert.equal(days.filter(({ set }) => set !== undefined).length, 1, `${lat} ${lon}`);
+    }
+  }
+});
+
+test('a sunrise after noon near a pole is told, and six minutes of sun are not half a day', () => {
+  const { rise, noon, set, length } = sunDay(-82.3, 0, Date.UTC(2026, 7, 31));
+  assert.ok(rise !== undefined && set !== undefined && noon < rise && rise < set);
+  assert.ok(length < 15 * 60);
+});
+
+test('no day of the polar night is a polar day, where the sun only just stays down', () => {
+  for (const [lat, date] of [
+    [-69.2, '2026-07-14'],
+    [-72.4, '2026-07-30'],
+    [-74.5, '2026-08-07'],
+    [-78.2, '2026-04-23'],
+  ] as const) {
+    const { state, length } = sunDay(lat, 0, parseDate(date)!);
+    assert.deepEqual([state, length], ['polarnight', 0], date);
+  }
+});
+
 test('a solar day that begins or ends outside the years 0 to 9999 is no date', async () => {
   for (const [date, east, west] of [
     ['0000-01-01', '0_180', '0_-180'],

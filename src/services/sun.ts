@@ -3,8 +3,10 @@ import {
   Body,
   Equator,
   Horizon,
+  KM_PER_AU,
   MakeTime,
   Observer,
+  RAD2DEG,
   SearchAltitude,
   SearchHourAngle,
   SearchRiseSet,
@@ -108,12 +110,14 @@ const DEGREES_PER_HOUR = 15;
 /** The sun is never further from mean time than this, by the equation of time. */
 const NOON_SPREAD_MS = HOUR_MS / 2;
 const CIVIL_TWILIGHT = -6;
-/** Altitude of the sun's centre when its upper limb is at the horizon: refraction 34' and radius 16', the almanacs' values. */
-const HORIZON = -50 / 60;
+/** Both as `SearchRiseSet` takes them: else days on which the sun only just stays down would count as days on which it stays up. */
+const REFRACTION = 34 / 60;
+const SUN_RADIUS_AU = 695_700 / KM_PER_AU;
 
 /**
  * The day is the solar one: from the midnight before to the midnight after the noon that falls on the date at the place's own
- * mean solar time. So sunrise comes before noon and sunset after it, wherever the place is, and a date means its daylight.
+ * mean solar time. So sunrise comes before noon and sunset after it, and a date means its daylight. Near the poles the season
+ * moves the sun as fast as the hour does: it rises and sets at any time there, and the first rise and the last set are told.
  * @param start the instant at which the date begins in UTC
  */
 export function sunDay(lat: number, lon: number, start: number): SunDay {
@@ -122,11 +126,10 @@ export function sunDay(lat: number, lon: number, start: number): SunDay {
   const noon = SearchHourAngle(Body.Sun, observer, 0, time(meanNoon - NOON_SPREAD_MS), +1).time;
   const before = SearchHourAngle(Body.Sun, observer, 12, noon, -1).time;
   const after = SearchHourAngle(Body.Sun, observer, 12, noon, +1).time;
-  const morning = before.ut - noon.ut;
-  const evening = after.ut - noon.ut;
+  const day = after.ut - before.ut;
 
-  const rise = instant(SearchRiseSet(Body.Sun, observer, +1, noon, morning));
-  const set = instant(SearchRiseSet(Body.Sun, observer, -1, noon, evening));
+  const rise = instant(SearchRiseSet(Body.Sun, observer, +1, before, day));
+  const set = instant(SearchRiseSet(Body.Sun, observer, -1, after, -day));
   const state =
     rise !== undefined || set !== undefined ? 'normal' : isUp(observer, noon) ? 'polarday' : 'polarnight';
   const first = rise ?? before.date.getTime();
@@ -136,8 +139,8 @@ export function sunDay(lat: number, lon: number, start: number): SunDay {
     noon: noon.date.getTime(),
     rise,
     set,
-    dawn: instant(SearchAltitude(Body.Sun, observer, +1, noon, morning, CIVIL_TWILIGHT)),
-    dusk: instant(SearchAltitude(Body.Sun, observer, -1, noon, evening, CIVIL_TWILIGHT)),
+    dawn: instant(SearchAltitude(Body.Sun, observer, +1, before, day, CIVIL_TWILIGHT)),
+    dusk: instant(SearchAltitude(Body.Sun, observer, -1, after, -day, CIVIL_TWILIGHT)),
     length:
       state === 'polarnight' ? 0 : state === 'polarday' ? DAY_MS / 1000 : Math.round((last - first) / 1000),
   };
@@ -152,8 +155,9 @@ function instant(found: AstroTime | null): number | undefined {
 }
 
 function isUp(observer: Observer, at: AstroTime): boolean {
-  const { ra, dec } = Equator(Body.Sun, at, observer, true, true);
-  return Horizon(at, observer, ra, dec).altitude > HORIZON;
+  const { ra, dec, dist } = Equator(Body.Sun, at, observer, true, true);
+  const radius = RAD2DEG * Math.asin(SUN_RADIUS_AU / dist);
+  return Horizon(at, observer, ra, dec).altitude + radius > -REFRACTION;
 }
 
 /** `get.[<YYYY-MM-DD>.]<location>.sun.public.v1` */
