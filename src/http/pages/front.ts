@@ -134,8 +134,8 @@ export function openFront(built: DashboardFiles, publicUrl: () => string, facts:
       dig:
         dns === null ? 'dig' : dns.port === DNS_PORT ? `dig @${dns.host}` : `dig @${dns.host} -p ${dns.port}`,
       version: facts.version,
-      put: `curl ${publicUrl()}/api/v1/records \\
-  -H "Authorization: Bearer $API_KEY" \\
+      put: `echo "Authorization: Bearer $API_KEY" |
+  curl ${publicUrl()}/api/v1/records -H @- \\
   -H "Content-Type: application/json" \\
   -d '{"record": {"key": "greeting.acme.v1",
        "data": "aGVsbG8=", "content_type": "text/plain"}}'

@@ -3,6 +3,7 @@ import type { ApiKeyResource } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
 import { type Shortcut, useShortcuts } from '../../app/shortcuts.ts';
 import { invalidate, useResource } from '../../data/resource.ts';
+import { keyedCurl } from '../../format/keyed-curl.ts';
 import { t, tn } from '../../text/text.ts';
 import { Button } from '../../ui/button.tsx';
 import { Badge } from '../../ui/chips.tsx';
@@ -159,17 +160,15 @@ function WhyForbidden() {
   );
 }
 
-const TOKEN = '-H "Authorization: Bearer $UQRP_TOKEN"';
-
 /** No key can make keys. */
 const OWN_TOKEN = 'UQRP_TOKEN=$(uqrp user token EMAIL)';
 
 function curlList(): string {
-  return `curl -s ${location.origin}/api/v1/api_keys ${TOKEN}`;
+  return `${keyedCurl()} -s ${location.origin}/api/v1/api_keys`;
 }
 
 function curlCreate(): string {
-  return `curl -s ${location.origin}/api/v1/api_keys ${TOKEN} \\
+  return `${keyedCurl()} -s ${location.origin}/api/v1/api_keys \\
   -H 'Content-Type: application/json' \\
   -d '{"api_key": {"name": "ci", "scopes": {"operations": ["write"]}}}'`;
 }

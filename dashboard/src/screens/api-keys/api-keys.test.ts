@@ -21,7 +21,7 @@ describe('what an API key can do', () => {
   it('is tried by a command that it may do, with the key in a variable', () => {
     assert.equal(
       keyCommand(API, { operations: [], namespaces: [] }),
-      `curl -s "${API}/records?limit=10" -H "Authorization: Bearer $UQRP_TOKEN"`,
+      `echo "Authorization: Bearer $UQRP_TOKEN" | curl -H @- -s "${API}/records?limit=10"`,
     );
     assert.match(keyCommand(API, { operations: ['read'], namespaces: ['acme'] }), /&namespace=acme"/);
     const write = keyCommand(API, { operations: ['write'], namespaces: ['acme'] });

@@ -1,4 +1,5 @@
 import type { ApiKeyResource, ApiOperation } from '../../../../sdk/src/uqrp-sdk.ts';
+import { keyedCurl } from '../../format/keyed-curl.ts';
 import { t } from '../../text/text.ts';
 
 type Scopes = ApiKeyResource['scopes'];
@@ -27,15 +28,14 @@ function mayDo(operations: readonly ApiOperation[], one: ApiOperation): boolean 
 
 /** A first request with the key, which stands in a variable of the shell. A key that only writes cannot list. */
 export function keyCommand(api: string, { operations, namespaces }: Scopes): string {
-  const head = `-H "Authorization: Bearer $UQRP_TOKEN"`;
   const namespace = namespaces[0];
   if (mayDo(operations, 'read')) {
     const filter = namespace === undefined ? '' : `&namespace=${encodeURIComponent(namespace)}`;
-    return `curl -s "${api}/records?limit=10${filter}" ${head}`;
+    return `${keyedCurl()} -s "${api}/records?limit=10${filter}"`;
   }
   // "aGVsbG8=" is "hello".
   const record = { record: { key: `greeting.${namespace ?? 'NAMESPACE'}.v1`, data: 'aGVsbG8=' } };
-  return `curl -s "${api}/records" ${head} \\\n  -H 'Content-Type: application/json' -d '${JSON.stringify(record)}'`;
+  return `${keyedCurl()} -s "${api}/records" \\\n  -H 'Content-Type: application/json' -d '${JSON.stringify(record)}'`;
 }
 
 export function hasEnded({ expires_at: end }: Pick<ApiKeyResource, 'expires_at'>, now: number): boolean {

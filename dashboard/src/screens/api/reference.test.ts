@@ -175,16 +175,17 @@ describe('code to copy', () => {
   );
 
   it('for the shell says exactly the request, whatever is in it', () => {
-    const shell = `curl() { printf '%s\\0' "$@"; }\n${codes.get('curl')}`;
+    const shell = `curl() { printf '%s\\0' "$(cat)" "$@"; }\n${codes.get('curl')}`;
     const words = execFileSync('sh', ['-c', shell], { env: { UQRP_TOKEN: 't' } })
       .toString()
       .split('\0');
     assert.deepEqual(words.slice(0, -2), [
+      'Authorization: Bearer t',
+      '-H',
+      '@-',
       '-X',
       'POST',
       'https://api.example/api/v1/records',
-      '-H',
-      'Authorization: Bearer t',
       '-H',
       "Idempotency-Key: o'k",
       '-H',

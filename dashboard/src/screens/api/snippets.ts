@@ -1,3 +1,4 @@
+import { keyedCurl } from '../../format/keyed-curl.ts';
 import { jsonText, type PlannedRequest } from './request.ts';
 
 export interface Snippet {
@@ -21,8 +22,9 @@ function urlOf({ path, query }: PlannedRequest, origin: string): string {
 
 function curl(request: PlannedRequest, origin: string, isOpen: boolean): string {
   const { method, headers, body } = request;
-  const lines = [`curl ${method === 'GET' ? '' : `-X ${method} `}${quoted(urlOf(request, origin))}`];
-  if (!isOpen) lines.push('-H "Authorization: Bearer $UQRP_TOKEN"');
+  const lines = [
+    `${isOpen ? 'curl' : keyedCurl()} ${method === 'GET' ? '' : `-X ${method} `}${quoted(urlOf(request, origin))}`,
+  ];
   for (const [name, value] of Object.entries(headers)) lines.push(`-H ${quoted(`${name}: ${value}`)}`);
   if (body !== undefined) {
     lines.push("-H 'Content-Type: application/json'", `-d ${quoted(jsonText(body))}`);

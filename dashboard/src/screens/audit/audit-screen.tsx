@@ -5,6 +5,7 @@ import { place, setQuery } from '../../app/router.ts';
 import { useUser } from '../../app/session.ts';
 import { useListing } from '../../data/use-listing.ts';
 import { count, dateTime } from '../../format/format.ts';
+import { keyedCurl } from '../../format/keyed-curl.ts';
 import { t, tn } from '../../text/text.ts';
 import { Button } from '../../ui/button.tsx';
 import { Badge } from '../../ui/chips.tsx';
@@ -107,7 +108,7 @@ function commands(filter: AuditFilter): readonly { readonly name: string; readon
   // A single quote ends the quoted text, and stands for itself between two of them.
   const quoted = `'${url.replaceAll("'", "'\\''")}'`;
   return [
-    { name: 'curl', code: `curl -s ${quoted} -H "Authorization: Bearer $CUSTOMER_TOKEN"` },
+    { name: 'curl', code: `${keyedCurl('CUSTOMER_TOKEN')} -s ${quoted}` },
     { name: 'uqrp', code: 'UQRP_TOKEN=$CUSTOMER_TOKEN uqrp audit --since 1d' },
   ];
 }

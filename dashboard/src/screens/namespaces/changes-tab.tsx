@@ -2,6 +2,7 @@ import { ApiError, type ChangeResource, type NamespaceResource } from '../../../
 import { place, setQuery } from '../../app/router.ts';
 import { type FeedState, useFeed } from '../../data/feed.ts';
 import { time } from '../../format/format.ts';
+import { keyedCurl } from '../../format/keyed-curl.ts';
 import { t } from '../../text/text.ts';
 import { Badge } from '../../ui/chips.tsx';
 import { CopyAs } from '../../ui/copy-as.tsx';
@@ -112,7 +113,7 @@ function followSnippets(name: string): readonly { readonly name: string; readonl
   return [
     {
       name: 'curl',
-      code: `curl -N "${origin}/api/v1/changes/stream?namespace=${name}" -H "Authorization: Bearer $UQRP_TOKEN"`,
+      code: `${keyedCurl()} -N "${origin}/api/v1/changes/stream?namespace=${name}"`,
     },
     {
       name: 'uqrp',

@@ -4,6 +4,7 @@ import { createAt } from '../../app/create-at.ts';
 import { navigate, place, setQuery } from '../../app/router.ts';
 import { type Shortcut, useShortcuts } from '../../app/shortcuts.ts';
 import { count } from '../../format/format.ts';
+import { keyedCurl } from '../../format/keyed-curl.ts';
 import { t } from '../../text/text.ts';
 import { Button } from '../../ui/button.tsx';
 import { Badge } from '../../ui/chips.tsx';
@@ -109,7 +110,7 @@ export function NamespacesScreen() {
         <EmptyState
           title={t('namespaces.empty')}
           text={t('namespaces.emptyText')}
-          command={`curl -s ${location.origin}/api/v1/namespaces -H "Authorization: Bearer $UQRP_TOKEN" \\\n  -H 'Content-Type: application/json' -d '{"namespace": {"name": "acme"}}'`}
+          command={`${keyedCurl()} -s ${location.origin}/api/v1/namespaces \\\n  -H 'Content-Type: application/json' -d '{"namespace": {"name": "acme"}}'`}
         >
           {create}
         </EmptyState>

@@ -1,4 +1,5 @@
 import type { QueryLogRow } from '../../../../sdk/src/uqrp-sdk.ts';
+import { keyedCurl } from '../../format/keyed-curl.ts';
 import { t } from '../../text/text.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyAs } from '../../ui/copy-as.tsx';
@@ -33,15 +34,14 @@ export function LogTools({
 
 function commandsOf(filters: Filters): readonly { name: string; code: string }[] {
   const api = `${location.origin}/api/v1/query_logs`;
-  const key = '-H "Authorization: Bearer $UQRP_TOKEN"';
   const list = JSON.stringify(listFilter(filters));
   const follow = JSON.stringify(streamFilter(filters));
   const queryOf = (part: object): string => writeFilters(part as Filters);
   return [
-    { name: t('queryLog.curlList'), code: `curl -s "${api}${queryOf(listFilter(filters))}" ${key}` },
+    { name: t('queryLog.curlList'), code: `${keyedCurl()} -s "${api}${queryOf(listFilter(filters))}"` },
     {
       name: t('queryLog.curlStream'),
-      code: `curl -sN "${api}/stream${queryOf(streamFilter(filters))}" ${key}`,
+      code: `${keyedCurl()} -sN "${api}/stream${queryOf(streamFilter(filters))}"`,
     },
     {
       name: 'node',

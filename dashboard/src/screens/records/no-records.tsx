@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { keyedCurl } from '../../format/keyed-curl.ts';
 import { t, tn } from '../../text/text.ts';
 import { Button } from '../../ui/button.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
@@ -27,7 +28,7 @@ export function NoRecords({ texts: { namespace, search }, filters, onClear, chil
     <EmptyState
       title={namespace === '' ? t('records.emptyAll') : t('records.empty', { namespace })}
       text={t('records.emptyText')}
-      command={`curl -s ${location.origin}/api/v1/records -H "Authorization: Bearer $UQRP_TOKEN" \\\n  -H 'Content-Type: application/json' \\\n  -d '{"record": {"key": "greeting.${place}.v1", "data": "aGVsbG8=", "content_type": "text/plain"}}'`}
+      command={`${keyedCurl()} -s ${location.origin}/api/v1/records \\\n  -H 'Content-Type: application/json' \\\n  -d '{"record": {"key": "greeting.${place}.v1", "data": "aGVsbG8=", "content_type": "text/plain"}}'`}
     >
       {children}
     </EmptyState>

@@ -1,5 +1,6 @@
 /** A record as commands and code. Placeholders stand for secrets; a key has no letters that a shell or a language would read. */
 import type { Meta } from '../../../../sdk/src/uqrp-sdk.ts';
+import { keyedCurl } from '../../format/keyed-curl.ts';
 import { digOverHttps, plainDig, queryName } from '../tokens/token-command.ts';
 
 export interface Snippet {
@@ -22,7 +23,7 @@ export function recordSnippets(key: string, meta: Meta, origin: string, isOpen: 
     ...(dig === '' ? [] : [{ name: 'dig', code: dig }]),
     {
       name: 'curl',
-      code: `curl -s "${origin}/api/v1/records?key=${key}" -H "Authorization: Bearer $UQRP_TOKEN"`,
+      code: `${keyedCurl()} -s "${origin}/api/v1/records?key=${key}"`,
     },
     {
       name: 'node',

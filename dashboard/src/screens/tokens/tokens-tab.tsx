@@ -7,6 +7,7 @@ import type {
 import { api } from '../../app/client.ts';
 import { type Shortcut, useShortcuts } from '../../app/shortcuts.ts';
 import { invalidate } from '../../data/resource.ts';
+import { keyedCurl } from '../../format/keyed-curl.ts';
 import { t } from '../../text/text.ts';
 import { Button } from '../../ui/button.tsx';
 import { Badge } from '../../ui/chips.tsx';
@@ -95,7 +96,7 @@ export function TokensTab({ namespace }: TokensTabProps) {
         <EmptyState
           title={t('tokens.empty', { namespace: namespace.name })}
           text={t('tokens.emptyText')}
-          command={`curl -s ${location.origin}/api/v1/namespaces/${namespace.id}/query_tokens \\\n  -H "Authorization: Bearer $UQRP_TOKEN" -H 'Content-Type: application/json' \\\n  -d '{"name": "office", "expires_in_days": 90}'`}
+          command={`${keyedCurl()} -s ${location.origin}/api/v1/namespaces/${namespace.id}/query_tokens \\\n  -H 'Content-Type: application/json' \\\n  -d '{"name": "office", "expires_in_days": 90}'`}
         >
           {create}
         </EmptyState>

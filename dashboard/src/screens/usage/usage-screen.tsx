@@ -4,6 +4,7 @@ import { api } from '../../app/client.ts';
 import { useResource } from '../../data/resource.ts';
 import { usePoll } from '../../data/use-poll.ts';
 import { count, date, percent } from '../../format/format.ts';
+import { keyedCurl } from '../../format/keyed-curl.ts';
 import { t } from '../../text/text.ts';
 import { Chart } from '../../ui/chart.tsx';
 import { CopyAs } from '../../ui/copy-as.tsx';
@@ -21,7 +22,7 @@ const POLL_MS = 10_000;
 export function UsageScreen() {
   const usage = useResource('usage by-day', (signal) => api.usage({ by: 'day', signal }));
   usePoll(POLL_MS, usage.poll);
-  const command = `curl -s ${location.origin}/api/v1/usage -H "Authorization: Bearer $UQRP_TOKEN"`;
+  const command = `${keyedCurl()} -s ${location.origin}/api/v1/usage`;
   return (
     <Page title={t('usage.title')} actions={<CopyAs variants={[{ name: 'curl', code: command }]} />}>
       {usage.error === undefined ? null : <ErrorNote error={usage.error} again={usage.again} />}

@@ -1,4 +1,5 @@
 import type { Usage } from '../../../../sdk/src/uqrp-sdk.ts';
+import { keyedCurl } from '../../format/keyed-curl.ts';
 import { t } from '../../text/text.ts';
 import { CodeBlock } from '../../ui/code-block.tsx';
 
@@ -18,7 +19,7 @@ export function BulkAdvice({ writes }: Pick<Usage, 'writes'>) {
 }
 
 function bulkCommand(): string {
-  return `curl -s ${location.origin}/api/v1/records/bulk -H "Authorization: Bearer $UQRP_TOKEN" \\
+  return `${keyedCurl()} -s ${location.origin}/api/v1/records/bulk \\
   -H 'Content-Type: application/json' \\
   -d '{"records": [{"key": "a.status.acme.v1", "data": "b2s="}, {"key": "b.status.acme.v1", "data": "b2s="}]}'`;
 }

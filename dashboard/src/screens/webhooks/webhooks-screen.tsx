@@ -5,6 +5,7 @@ import { navigate } from '../../app/router.ts';
 import { type Shortcut, useShortcuts } from '../../app/shortcuts.ts';
 import { useResource } from '../../data/resource.ts';
 import { usePoll } from '../../data/use-poll.ts';
+import { keyedCurl } from '../../format/keyed-curl.ts';
 import { t, tn } from '../../text/text.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyAs } from '../../ui/copy-as.tsx';
@@ -110,17 +111,15 @@ export function WebhooksScreen() {
   );
 }
 
-const KEY = '-H "Authorization: Bearer $UQRP_TOKEN"';
-
 function curlCreate(): string {
-  return `curl -s ${location.origin}/api/v1/webhooks ${KEY} \\
+  return `${keyedCurl()} -s ${location.origin}/api/v1/webhooks \\
   -H 'Content-Type: application/json' \\
   -d '{"webhook": {"name": "mirror", "url": "https://hooks.example.com/uqrp", "events": ["record.upserted"]}}'`;
 }
 
 function commandsOf(): readonly { name: string; code: string }[] {
   return [
-    { name: t('webhooks.curlList'), code: `curl -s ${location.origin}/api/v1/webhooks ${KEY}` },
+    { name: t('webhooks.curlList'), code: `${keyedCurl()} -s ${location.origin}/api/v1/webhooks` },
     { name: t('webhooks.curlNew'), code: curlCreate() },
   ];
 }
