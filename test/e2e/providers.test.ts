@@ -107,7 +107,7 @@ describe('provided services of a whole server', () => {
       ask(nameFromText(`${name}.public.v1.uqrp.net`)!, RRTYPE[type], {
         server: { host: '127.0.0.1', port: server.ports.dns, ca: null },
         transport: 'tcp',
-        deadlineMs: 1400,
+        deadlineMs: 8000,
         dnssecOk: true,
       });
     const typesOf = async (name: string, type: keyof typeof RRTYPE): Promise<string> => {
