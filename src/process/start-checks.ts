@@ -31,15 +31,24 @@ export function takeServerLock(dataDir: string): ServerLock {
   );
 }
 
-/** Opens the store and compares its secret. @throws StartError when the database is unusable or has another secret */
-export async function openCheckedStore(config: StoreSettings, secret: Secret, clock: Clock): Promise<Store> {
+/**
+ * Opens the store and compares its secret.
+ * @param mayUpgrade as of `openStore`
+ * @throws StartError when the database is unusable or has another secret
+ */
+export async function openCheckedStore(
+  config: StoreSettings,
+  secret: Secret,
+  clock: Clock,
+  mayUpgrade = true,
+): Promise<Store> {
   const { dataDir, databaseUrl } = config;
   // Not loaded in an edge node, which has no store.
   const [{ openStore }, { isSecretOfStore }] = await Promise.all([
     import('../store/open.ts'),
     import('../store/service-facts.ts'),
   ]);
-  const store = await openStore({ dataDir, databaseUrl, clock }).catch((error: unknown) => {
+  const store = await openStore({ dataDir, databaseUrl, clock, mayUpgrade }).catch((error: unknown) => {
     throw storeFault(error, config) ?? error;
   });
   const encryption = webhookSecretEncryption(secret);
@@ -139,7 +148,7 @@ export function storeFault(error: unknown, { dataDir, databaseUrl }: StoreSettin
   const { errcode, code, message } = error as NodeJS.ErrnoException & { readonly errcode?: number };
   const where = databaseUrl === null ? `The database ${join(dataDir, 'uqrp.sqlite')}` : 'UQRP_DATABASE_URL';
   // By its name: an edge loads no migrations.
-  if ((error as Error).name === 'LaterSchemaError')
+  if ((error as Error).name === 'OtherSchemaError')
     return new StartError(`${where}: ${message}`, { cause: error });
   if (databaseUrl !== null) {
     return typeof code === 'string' || NO_ANSWER.test(message)

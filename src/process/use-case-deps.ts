@@ -87,7 +87,8 @@ export async function runOverStore<T>(
     );
   }
   const secret = loadSecret(dataDir, config.secret, mayCreate);
-  const store = await openCheckedStore(config, secret, clock);
+  // A server of an earlier release may run: it could not start again over upgraded tables.
+  const store = await openCheckedStore(config, secret, clock, lacksServer(config));
   try {
     return await run(makeDeps(config, store, secret, clock), secret);
   } catch (error) {

@@ -14,16 +14,19 @@ interface StoreOptions {
   readonly clock: Clock;
   /** False: opens PostgreSQL without asking the server for anything, and never changes its tables. */
   readonly mayMigrate?: boolean;
+  /** False: tables of an earlier release are not changed. A server of that release may run over them. */
+  readonly mayUpgrade?: boolean;
 }
 
 /** Opens the store that the configuration asks for, with its tables up to date. */
-export async function openStore({ dataDir, databaseUrl, clock, mayMigrate }: StoreOptions): Promise<Store> {
+export async function openStore(options: StoreOptions): Promise<Store> {
+  const { dataDir, databaseUrl, clock, mayMigrate, mayUpgrade } = options;
   if (databaseUrl !== null) {
     const { openPostgresStore } = await import('./postgres/postgres-store.ts');
-    return openPostgresStore(databaseUrl, clock, mayMigrate);
+    return openPostgresStore(databaseUrl, clock, { mayMigrate, mayUpgrade });
   }
   makeFolderSync(dataDir, 0o700);
-  return openSqliteStore({ file: join(dataDir, SQLITE_FILE), clock });
+  return openSqliteStore({ file: join(dataDir, SQLITE_FILE), clock, mayUpgrade });
 }
 
 /** Whether the data directory holds a database of the embedded engine that is not empty. */

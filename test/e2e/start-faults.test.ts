@@ -143,6 +143,56 @@ describe('what stops a start says what it is', () => {
     assert.match((await runCli(['doctor'], settings)).out, text);
   });
 
+  /** As a release before 0010 left the tables. */
+  const EARLIER = `
+    drop index invitations_email;
+    drop index invitations_expiry;
+    alter table invitations drop column invited_by;
+    alter table webhooks drop column url_by;
+    alter table webhooks drop column secret_by;
+    delete from kysely_migration where name = '0010-makers';`;
+  const OF_EARLIER = /schema 0009-transparency, this program needs 0010-makers\. Start a server of this release/;
+
+  it('a database of an earlier release, whose server may run: no command upgrades it, a start does', async () => {
+    const stopped = await startUqrp({ UQRP_WORKERS: '1' });
+    const db = new DatabaseSync(join(stopped.dataDir, 'uqrp.sqlite'));
+    const settings = settingsFor(stopped.dataDir);
+    try {
+      db.exec(EARLIER);
+      for (const args of [['user', 'list'], ['user', 'create', 'ada@example.net']]) {
+        const { code, errors } = await runCli(args, settings);
+        assert.deepEqual([code, OF_EARLIER.test(errors)], [1, true], errors);
+      }
+      await stopped.stop();
+      // Nobody runs: what a restored backup needs.
+      const listed = await runCli(['user', 'list'], settings);
+      assert.equal(listed.code, 0, listed.errors);
+    } finally {
+      db.close();
+      await stopped.remove();
+    }
+  });
+
+  it('a PostgreSQL database of an earlier release: no command upgrades it, a start does', {
+    skip: postgresMissing() ?? false,
+  }, async () => {
+    const database = await postgresDatabase();
+    const settings = { ...settingsFor(join(dir, 'earlier')), UQRP_DATABASE_URL: database.url };
+    try {
+      const made = await runCli(['user', 'create', 'ada@example.net'], settings);
+      assert.equal(made.code, 0, made.errors);
+      await database.query(EARLIER);
+      const { code, errors } = await runCli(['user', 'list'], settings);
+      assert.deepEqual([code, OF_EARLIER.test(errors)], [1, true], errors);
+      const started = await startUqrp(settings, settings.UQRP_DATA_DIR);
+      await started.stop();
+      const listed = await runCli(['user', 'list'], settings);
+      assert.equal(listed.code, 0, listed.errors);
+    } finally {
+      await database.drop();
+    }
+  });
+
   it('no data directory, for commands that make none', async () => {
     const data = join(dir, 'none');
     for (const line of [

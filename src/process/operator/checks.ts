@@ -5,7 +5,7 @@ import type { Clock } from '../../base/time.ts';
 import { type Config, StartError } from '../../ops/config/config.ts';
 import { loadSecret, secretFingerprint } from '../../ops/config/data-dir.ts';
 import { RCODE, rcodeName } from '../../protocol/dns/codes.ts';
-import { LATEST_MIGRATION, laterSchemaText, schemaOf } from '../../store/migrations/migrate.ts';
+import { earlierSchemaText, LATEST_MIGRATION, laterSchemaText, schemaOf } from '../../store/migrations/migrate.ts';
 import { openStore } from '../../store/open.ts';
 import { readFact } from '../../store/service-facts.ts';
 import { checkSqlite } from '../../store/sqlite/backup.ts';
@@ -218,10 +218,7 @@ export function storeFinding({ schema, fingerprint }: StoreFacts, latest: string
     );
   }
   if (schema !== latest) {
-    return wrong(
-      'database',
-      `schema ${schema}, this program needs ${latest}. Start a server of this release with the role all or control.`,
-    );
+    return wrong('database', earlierSchemaText(schema, latest));
   }
   return ok('database', `answers, schema ${schema}, secret fits`);
 }

@@ -30,14 +30,17 @@ const DROP_LOCK = 'drop table if exists kysely_migration_lock';
 /**
  * Brings the tables up to date. The caller's transaction must keep other processes out, and commits all steps or none. On SQLite
  * foreign keys must be off; they are checked here, after the steps.
- * @throws LaterSchemaError when a later release migrated the database; the error of a step that fails
+ * @param mayUpgrade false: tables are made where there are none, and never changed
+ * @throws OtherSchemaError when a later release migrated the database, or it must be upgraded and may not; the error of a step that fails
  */
-export async function migrate(tx: Tx, clock: Clock): Promise<void> {
+export async function migrate(tx: Tx, clock: Clock, mayUpgrade = true): Promise<void> {
   await tx.execute(MAKE_LIST, []);
   const done = await namesIn(tx);
   const unknown = done.findLast((name) => !(name in STEPS));
-  if (unknown !== undefined) throw new LaterSchemaError(unknown);
+  if (unknown !== undefined) throw new OtherSchemaError(laterSchemaText(unknown));
   const steps = Object.entries(STEPS).filter(([name]) => !done.includes(name));
+  const last = done.at(-1);
+  if (!mayUpgrade && last !== undefined && steps.length > 0) throw new OtherSchemaError(earlierSchemaText(last));
   for (const [name, step] of steps) {
     for (const sql of statementsOf(step(tx.engine), tx.engine)) await tx.execute(sql, []);
     await tx.execute(`insert into kysely_migration values ('${name}', '${formatTime(clock())}')`, []);
@@ -75,11 +78,16 @@ export function laterSchemaText(schema: string, latest = LATEST_MIGRATION): stri
   );
 }
 
-/** A later release migrated the database; this one must not write to it. */
-class LaterSchemaError extends Error {
-  constructor(schema: string) {
-    super(laterSchemaText(schema));
-    this.name = 'LaterSchemaError';
+/** What a person does about a database that was not upgraded yet. */
+export function earlierSchemaText(schema: string, latest = LATEST_MIGRATION): string {
+  return `schema ${schema}, this program needs ${latest}. Start a server of this release with the role all or control.`;
+}
+
+/** The database is of another release; this one must not write to it. */
+class OtherSchemaError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'OtherSchemaError';
   }
 }
 

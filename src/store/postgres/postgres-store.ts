@@ -28,16 +28,20 @@ const MIGRATION_LOCK = 7_352_114_901_223;
 
 /**
  * Opens the store on a PostgreSQL database and migrates it. Rejects when the server cannot be reached.
- * @param mayMigrate false: opens without asking the server for anything
+ * @param options of `openStore`
  */
-export async function openPostgresStore(url: string, clock: Clock, mayMigrate = true): Promise<Store> {
+export async function openPostgresStore(
+  url: string,
+  clock: Clock,
+  { mayMigrate = true, mayUpgrade = true } = {},
+): Promise<Store> {
   const prepare = (client: ClientBase): Promise<void> => noticeMove(client, clock);
   const writePool = newPool(url, WRITE_POOL, { prepare });
   const readPool = newPool(url, READ_POOL, { prepare });
   const read = poolReader(readPool);
   try {
     if (mayMigrate) {
-      await migrateLocked(writePool, clock);
+      await migrateLocked(writePool, (tx) => migrate(tx, clock, mayUpgrade));
       // Its connection was made before there were tables.
       await onConnection(writePool, prepare);
     }
@@ -109,14 +113,14 @@ async function onConnection(pool: Pool, work: (client: ClientBase) => Promise<vo
 }
 
 /** One process migrates at a time. Migrations, and the wait for those of another process, may take longer than any statement of the service does. */
-async function migrateLocked(pool: Pool, clock: Clock): Promise<void> {
+async function migrateLocked(pool: Pool, migrateIn: (tx: Tx) => Promise<void>): Promise<void> {
   await inTransaction(
     pool,
     async (tx) => {
       await tx.execute('set local statement_timeout = 0', []);
       await tx.execute('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
       await requireUnicode(tx);
-      await migrate(tx, clock);
+      await migrateIn(tx);
     },
     { timeout: PATIENT_TIMEOUT },
   );

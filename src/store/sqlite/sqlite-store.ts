@@ -38,13 +38,15 @@ export interface SqliteOptions extends Partial<Pick<WatchCommitsOptions, 'watchF
   readonly clock: Clock;
   readonly timers?: Timers | undefined;
   readonly random?: Random | undefined;
+  /** As of `openStore`. */
+  readonly mayUpgrade?: boolean | undefined;
   /** Opens a connection. */
   readonly connect?: (file: string, options: DatabaseSyncOptions) => Database;
 }
 
 /** Opens the embedded engine on one file, creating and migrating it. Several processes may have it open. */
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
-  const { file, clock, timers = realTimers, connect = connectTo } = options;
+  const { file, clock, timers = realTimers, connect = connectTo, mayUpgrade } = options;
   // SQLite gives its log and index files the mode of this file.
   systemFiles.open(file, 'a', 0o600).close();
   systemFiles.setMode(file, 0o600);
@@ -84,7 +86,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
       signals.tell(marks);
     };
     commits = new GroupCommit(writer, committed, ports);
-    await commits.write((tx) => migrate(tx, clock));
+    await commits.write((tx) => migrate(tx, clock, mayUpgrade));
     writer.run('pragma foreign_keys = ON');
     reader = new SqliteConnection(connect(file, { timeout: BUSY_TIMEOUT, readOnly: true }));
   } catch (error) {
