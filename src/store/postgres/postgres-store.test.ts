@@ -114,6 +114,23 @@ describe('PostgreSQL engine', { skip: postgresMissing() ?? false }, () => {
     );
   });
 
+  it('a migration that meets a server of an earlier release in a deadlock is run again', async () => {
+    const database = await postgresDatabase();
+    try {
+      // A sequence counts on when its transaction is rolled back.
+      await database.query('create sequence tries');
+      await database.query(`create function meet() returns event_trigger language plpgsql as $$ begin
+        if nextval('tries') = 1 then raise exception 'deadlock detected' using errcode = '40P01'; end if; end $$`);
+      await database.query(`create event trigger meets on ddl_command_start when tag in ('ALTER TABLE')
+        execute function meet()`);
+      const store = await open(database);
+      await settle(store);
+      await store.close();
+    } finally {
+      await database.drop();
+    }
+  });
+
   scenario('a store that cannot be reached does not open', async (_store, database) => {
     const nowhere = { ...database, url: database.url.replace(/test_\d+/, 'no_such_database') };
     await assert.rejects(open(nowhere), /does not exist/);

@@ -112,17 +112,22 @@ async function onConnection(pool: Pool, work: (client: ClientBase) => Promise<vo
   }
 }
 
-/** One process migrates at a time. Migrations, and the wait for those of another process, may take longer than any statement of the service does. */
+/**
+ * One process migrates at a time. Migrations, and the wait for those of another process, may take longer than any statement of the service does.
+ * A server of an earlier release that writes meanwhile may be met in a deadlock.
+ */
 async function migrateLocked(pool: Pool, migrateIn: (tx: Tx) => Promise<void>): Promise<void> {
-  await inTransaction(
-    pool,
-    async (tx) => {
-      await tx.execute('set local statement_timeout = 0', []);
-      await tx.execute('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
-      await requireUnicode(tx);
-      await migrateIn(tx);
-    },
-    { timeout: PATIENT_TIMEOUT },
+  await repeated(() =>
+    inTransaction(
+      pool,
+      async (tx) => {
+        await tx.execute('set local statement_timeout = 0', []);
+        await tx.execute('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+        await requireUnicode(tx);
+        await migrateIn(tx);
+      },
+      { timeout: PATIENT_TIMEOUT },
+    ),
   );
 }
 
@@ -149,16 +154,23 @@ interface Ran<T> {
 }
 
 /**
- * Runs a unit in a transaction, up to `ATTEMPTS` times after deadlocks. When the connection is lost during the commit, the promise
+ * Runs a unit in a transaction, and again after deadlocks. When the connection is lost during the commit, the promise
  * rejects although the unit may be committed: the caller must read to find out.
  */
-async function runUnit<T>(pool: Pool, work: (tx: Tx) => Promise<T>): Promise<Ran<T>> {
+function runUnit<T>(pool: Pool, work: (tx: Tx) => Promise<T>): Promise<Ran<T>> {
+  return repeated(() =>
+    inTransaction(pool, async (tx) => {
+      const value = await work(tx);
+      return { value, marks: marksOf(tx) };
+    }),
+  );
+}
+
+/** Runs a transaction up to `ATTEMPTS` times, after deadlocks. */
+async function repeated<T>(transaction: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await inTransaction(pool, async (tx) => {
-        const value = await work(tx);
-        return { value, marks: marksOf(tx) };
-      });
+      return await transaction();
     } catch (error) {
       if (attempt >= ATTEMPTS || !isTransient(error)) throw error;
     }
