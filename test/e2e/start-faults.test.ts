@@ -151,7 +151,8 @@ describe('what stops a start says what it is', () => {
     alter table webhooks drop column url_by;
     alter table webhooks drop column secret_by;
     delete from kysely_migration where name = '0010-makers';`;
-  const OF_EARLIER = /schema 0009-transparency, this program needs 0010-makers\. Start a server of this release/;
+  const OF_EARLIER =
+    /schema 0009-transparency, this program needs 0010-makers\. Start a server of this release/;
 
   it('a database of an earlier release, whose server may run: no command upgrades it, a start does', async () => {
     const stopped = await startUqrp({ UQRP_WORKERS: '1' });
@@ -159,7 +160,10 @@ describe('what stops a start says what it is', () => {
     const settings = settingsFor(stopped.dataDir);
     try {
       db.exec(EARLIER);
-      for (const args of [['user', 'list'], ['user', 'create', 'ada@example.net']]) {
+      for (const args of [
+        ['user', 'list'],
+        ['user', 'create', 'ada@example.net'],
+      ]) {
         const { code, errors } = await runCli(args, settings);
         assert.deepEqual([code, OF_EARLIER.test(errors)], [1, true], errors);
       }
@@ -177,14 +181,15 @@ describe('what stops a start says what it is', () => {
     skip: postgresMissing() ?? false,
   }, async () => {
     const database = await postgresDatabase();
-    const settings = { ...settingsFor(join(dir, 'earlier')), UQRP_DATABASE_URL: database.url };
+    const data = join(dir, 'earlier');
+    const settings = { ...settingsFor(data), UQRP_DATABASE_URL: database.url };
     try {
       const made = await runCli(['user', 'create', 'ada@example.net'], settings);
       assert.equal(made.code, 0, made.errors);
       await database.query(EARLIER);
       const { code, errors } = await runCli(['user', 'list'], settings);
       assert.deepEqual([code, OF_EARLIER.test(errors)], [1, true], errors);
-      const started = await startUqrp(settings, settings.UQRP_DATA_DIR);
+      const started = await startUqrp(settings, data);
       await started.stop();
       const listed = await runCli(['user', 'list'], settings);
       assert.equal(listed.code, 0, listed.errors);

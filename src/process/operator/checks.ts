@@ -5,7 +5,12 @@ import type { Clock } from '../../base/time.ts';
 import { type Config, StartError } from '../../ops/config/config.ts';
 import { loadSecret, secretFingerprint } from '../../ops/config/data-dir.ts';
 import { RCODE, rcodeName } from '../../protocol/dns/codes.ts';
-import { earlierSchemaText, LATEST_MIGRATION, laterSchemaText, schemaOf } from '../../store/migrations/migrate.ts';
+import {
+  earlierSchemaText,
+  LATEST_MIGRATION,
+  laterSchemaText,
+  schemaOf,
+} from '../../store/migrations/migrate.ts';
 import { openStore } from '../../store/open.ts';
 import { readFact } from '../../store/service-facts.ts';
 import { checkSqlite } from '../../store/sqlite/backup.ts';

@@ -40,7 +40,8 @@ export async function migrate(tx: Tx, clock: Clock, mayUpgrade = true): Promise<
   if (unknown !== undefined) throw new OtherSchemaError(laterSchemaText(unknown));
   const steps = Object.entries(STEPS).filter(([name]) => !done.includes(name));
   const last = done.at(-1);
-  if (!mayUpgrade && last !== undefined && steps.length > 0) throw new OtherSchemaError(earlierSchemaText(last));
+  if (!mayUpgrade && last !== undefined && steps.length > 0)
+    throw new OtherSchemaError(earlierSchemaText(last));
   for (const [name, step] of steps) {
     for (const sql of statementsOf(step(tx.engine), tx.engine)) await tx.execute(sql, []);
     await tx.execute(`insert into kysely_migration values ('${name}', '${formatTime(clock())}')`, []);
