@@ -5,7 +5,7 @@ import { settle, withStore } from '../../test/support/store/fixtures.ts';
 import { insertRows, oneRow, updateRows } from '../../test/support/store/rows.ts';
 import { isSuccessor } from '../base/ids.ts';
 import { readFact, renewEpoch, writeFactOnce } from './service-facts.ts';
-import { eventNumbers } from './webhooks/fan-out.ts';
+import { eventCounters } from './webhooks/fan-out.ts';
 
 /** Facts about the database as a whole. */
 onEachEngine((create) => {
@@ -83,9 +83,9 @@ onEachEngine((create) => {
       async (store) => {
         const { customerId } = await settle(store);
         const first = async (): Promise<number> => {
-          const numbers = await store.write((tx) => eventNumbers(tx, [customerId]));
+          const counters = await store.write((tx) => eventCounters(tx, [customerId]));
           await store.write((tx) => tx.execute('delete from event_counters', []));
-          return numbers.get(customerId)!;
+          return counters.get(customerId)!.seq;
         };
         assert.equal(await first(), 0);
         const now = Date.UTC(2026, 10, 29);

@@ -4,7 +4,7 @@ import { LIMITS } from '../../base/limits.ts';
 import type { Change } from '../../protocol/change.ts';
 import { WEBHOOK_EVENTS } from '../../protocol/webhooks.ts';
 import type { TargetRow } from '../../store/webhooks/fan-out.ts';
-import { DeliveryBatch, FAN_OUT_LIMITS, type FanOutLimits } from './delivery-batch.ts';
+import { DeliveryBatch, FAN_OUT_LIMITS, type FanOutLimits, type Share } from './delivery-batch.ts';
 
 const OWNER = 'owner';
 
@@ -41,9 +41,10 @@ interface Setup {
   readonly limits?: Partial<FanOutLimits>;
   readonly waiting?: Readonly<Record<string, number>>;
   readonly capacity?: number;
+  readonly share?: Share;
 }
 
-function batchOf({ hooks = [hook('h')], limits = {}, waiting = {}, capacity = 5 }: Setup): {
+function batchOf({ hooks = [hook('h')], limits = {}, waiting = {}, capacity = 5, share }: Setup): {
   batch: DeliveryBatch;
   asked: string[];
 } {
@@ -54,6 +55,7 @@ function batchOf({ hooks = [hook('h')], limits = {}, waiting = {}, capacity = 5 
     dueAt: 107,
     newId: () => `d${++ids}`,
     limits: { ...FAN_OUT_LIMITS, ...limits },
+    share: share ?? null,
     targets: hooks,
     waiting: new Map(Object.entries(waiting)),
     numbers: new Map([[OWNER, 10]]),
@@ -79,6 +81,25 @@ const upserts = (count: number, letters?: number): Change[] =>
   Array.from({ length: count }, (_, index) => upsert(index + 1, letters));
 
 describe('a batch', () => {
+  it('passes over what is more than the share of a customer, from the first such change on', async () => {
+    for (const share of [
+      { rows: 5, bytes: 1e9 },
+      { rows: 99, bytes: 1_000 },
+    ]) {
+      const { batch } = batchOf({ hooks: [hook('h1'), hook('h2')], share });
+      assert.equal(await takeAll(batch, upserts(9)), 9);
+      assert.equal(batch.counts.events, 2);
+      assert.equal(batch.rows.length, 4);
+      assert.deepEqual([...batch.behind], [[OWNER, 2]]);
+    }
+  });
+
+  it('takes one change of a customer, however large', async () => {
+    const { batch } = batchOf({ hooks: [hook('h1'), hook('h2')], share: { rows: 1, bytes: 1 } });
+    await takeAll(batch, upserts(2));
+    assert.deepEqual([batch.rows.length, ...batch.behind], [2, [OWNER, 1]]);
+  });
+
   it('has one row for each webhook, all with the same bytes', async () => {
     const { batch } = batchOf({ hooks: [hook('h1'), hook('h2')] });
     assert.equal(await takeAll(batch, [upsert(3), upsert(4)]), 2);

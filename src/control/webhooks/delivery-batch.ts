@@ -6,6 +6,12 @@ import type { TargetRow } from '../../store/webhooks/fan-out.ts';
 import { type CustomerEvent, deliveryBody, eventOf } from './events.ts';
 import { mayAttempt } from './hourly-attempts.ts';
 
+/** Deliveries of one customer in a unit of work, and octets of their bodies. The first change of a customer may exceed both. */
+export interface Share {
+  readonly rows: number;
+  readonly bytes: number;
+}
+
 /** Bounds of one unit of work, and limits of the product (the last three). */
 export interface FanOutLimits {
   /** Deliveries that one unit of work writes, and octets of their bodies. A single change may exceed both. */
@@ -49,6 +55,8 @@ interface BatchOptions {
   readonly dueAt: number;
   readonly newId: () => string;
   readonly limits: FanOutLimits;
+  /** Above it a customer falls behind. Null: one customer may fill the unit. */
+  readonly share: Share | null;
   readonly targets: readonly TargetRow[];
   readonly waiting: ReadonlyMap<string, number>;
   /** The last number given to an event of each owner. */
@@ -71,6 +79,9 @@ export class DeliveryBatch {
   readonly numbers = new Map<string, number>();
   readonly due = new Set<string>();
   readonly dropped = new Map<string, number>();
+  /** Customers with more changes than their share: the `seq` of the log up to which the batch has theirs. */
+  readonly behind = new Map<string, number>();
+  readonly #shares = new Map<string, Share>();
   readonly #options: BatchOptions;
   readonly #targets: ReadonlyMap<string, readonly Target[]>;
   readonly #waiting: Map<string, number>;
@@ -91,11 +102,11 @@ export class DeliveryBatch {
     return { events: this.#events, waiting, dropped, unwritten: this.#unwritten };
   }
 
-  /** Adds the deliveries of one change. @returns false, with nothing added, when the batch is full */
+  /** Adds the deliveries of one change, unless its customer is behind. @returns false, with nothing added, when the batch is full */
   async add(change: Change): Promise<boolean> {
     const event = eventOf(change);
     const { owner } = change;
-    if (event === null || owner === null) return true;
+    if (event === null || owner === null || this.behind.has(owner)) return true;
     const targets = this.#targets.get(owner);
     const last = this.numbers.get(owner) ?? this.#options.numbers.get(owner);
     if (targets === undefined || last === undefined) return true;
@@ -104,9 +115,16 @@ export class DeliveryBatch {
     const drafts = await this.#draft(event, seq, change.at, wanting);
     const written = drafts.filter((draft) => draft.isWritten);
     const bytes = written.reduce((sum, { body }) => sum + (body?.length ?? 0), 0);
-    const { limits } = this.#options;
+    const { limits, share } = this.#options;
+    const taken = this.#shares.get(owner) ?? { rows: 0, bytes: 0 };
+    const shared = { rows: taken.rows + written.length, bytes: taken.bytes + bytes };
+    if (share !== null && taken.rows > 0 && (shared.rows > share.rows || shared.bytes > share.bytes)) {
+      this.behind.set(owner, change.seq - 1);
+      return true;
+    }
     const isFull = this.rows.length + written.length > limits.rows || this.#bytes + bytes > limits.bytes;
     if (isFull && this.rows.length > 0) return false;
+    this.#shares.set(owner, shared);
     this.numbers.set(owner, seq);
     this.#events++;
     this.#bytes += bytes;

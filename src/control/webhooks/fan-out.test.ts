@@ -10,7 +10,9 @@ import { LIMITS } from '../../base/limits.ts';
 import type { NewChange } from '../../store/log/change-log.ts';
 import type { Store } from '../../store/store.ts';
 import type { EnqueuedCounts } from './delivery-batch.ts';
-import { DroppedCounts, type FanOutOptions, nextSpan, startFanOut } from './fan-out.ts';
+import { DroppedCounts } from './dropped-counts.ts';
+import { nextSpan } from './enqueue.ts';
+import { type FanOutOptions, startFanOut } from './fan-out.ts';
 
 const scenario = (title: string, run: (store: Store) => Promise<void>): void => {
   it(title, () => withStore(sqliteDatabase, run));
@@ -259,7 +261,7 @@ describe('what one unit is about', () => {
   it('a history is believed until its oldest row leaves the hour, a minute at least', () => {
     const counts = new DroppedCounts();
     assert.equal(counts.capacity('h', 0), null);
-    counts.remember([{ id: 'h', capacity: 5, at: 1_000, oldest: 900 }]);
+    counts.remember([{ id: 'h', capacity: 5, at: 1_000, oldest: 900 }], new Map());
     assert.equal(counts.capacity('h', 3_600_899), 5);
     assert.equal(counts.capacity('h', 3_600_900), null);
     counts.subtract(
@@ -270,14 +272,16 @@ describe('what one unit is about', () => {
     );
     assert.equal(counts.capacity('h', 1_000), 2);
     assert.equal(counts.capacity('unknown', 1_000), null);
-    counts.remember([{ id: 'h', capacity: 0, at: 3_600_000, oldest: 0 }]);
+    counts.remember([{ id: 'h', capacity: 0, at: 3_600_000, oldest: 0 }], new Map());
     assert.equal(counts.capacity('h', 3_659_999), 0);
     assert.equal(counts.capacity('h', 3_660_000), null);
-    counts.remember([{ id: 'none', capacity: 7, at: 5, oldest: null }]);
+    counts.remember([{ id: 'none', capacity: 7, at: 5, oldest: null }], new Map([['owner', 3]]));
+    counts.check(new Map([['owner', 3]]));
     assert.equal(counts.capacity('none', 3_600_004), 7);
     assert.equal(counts.capacity('none', 3_600_005), null);
-    counts.clear();
-    assert.equal(counts.capacity('h', 0), null);
+    // Another process told the customer of an event.
+    counts.check(new Map([['owner', 4]]));
+    assert.equal(counts.capacity('none', 5), null);
   });
 });
 

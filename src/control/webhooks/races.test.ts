@@ -10,8 +10,12 @@ import type { Store } from '../../store/store.ts';
 import { type DeliveryAttempt, settleAttempt } from './attempts.ts';
 import type { AttemptResult } from './send-attempt.ts';
 
-const fanOut = (at: World): Promise<unknown> =>
-  testFanout(at.deps.store, { clock: at.now, newId: at.deps.newId }).pass(false);
+const fanOut = (at: World, rows?: number): Promise<unknown> =>
+  testFanout(at.deps.store, {
+    clock: at.now,
+    newId: at.deps.newId,
+    ...(rows === undefined ? {} : { limits: { rows } }),
+  }).pass(false);
 
 const claimed = (at: World, name: string): Promise<readonly DeliveryAttempt[]> =>
   claim(at.deps.store, { now: at.now(), claim: name });
@@ -45,10 +49,35 @@ raceScenarios('webhooks, in two processes', {
       const { customer, id, namespace } = await hooked(world);
       await customer.record(`${newName()}.${namespace}.v1`);
       return {
-        left: fanOut,
-        right: fanOut,
+        left: (at) => fanOut(at),
+        right: (at) => fanOut(at),
         async check() {
           assert.equal((await deliveriesOf(store, id)).length, 2);
+        },
+      };
+    });
+  },
+
+  'two fan-outs tell a customer who is behind of each event once, in order': async ({
+    world,
+    store,
+    race,
+  }) => {
+    await race(async () => {
+      const { customer, id, namespace } = await hooked(world);
+      const body = (key: string) => ({ record: { key: `${key}.doc.${namespace}.v1`, data: '' } });
+      for (const key of ['a', 'b']) await customer.record(body(key).record.key);
+      return {
+        left: (at) => fanOut(at, 2),
+        async right(at) {
+          await at.caller(customer.token).post('/records', body('c'));
+          await fanOut(at, 2);
+        },
+        async check() {
+          await fanOut(world);
+          const bodies = (await deliveriesOf(store, id)).map(({ body: told }) => String(Buffer.from(told!)));
+          const keys = bodies.map((told) => (JSON.parse(told) as { data: { key: string } }).data.key[0]);
+          assert.deepEqual(keys.slice(1), ['a', 'b', 'c']);
         },
       };
     });
@@ -92,7 +121,7 @@ raceScenarios('webhooks, in two processes', {
         const { customer, id } = await hooked(world);
         const off = { webhook: { enabled: false } };
         return {
-          left: fanOut,
+          left: (at) => fanOut(at),
           right: (at) =>
             at.caller(customer.token).send(method, `/webhooks/${id}`, method === 'PATCH' ? off : undefined),
           async check(_, { status }) {
@@ -113,7 +142,7 @@ raceScenarios('webhooks, in two processes', {
       const { customer, id } = await hooked(world);
       const fewer = { webhook: { events: ['record.deleted'] } };
       return {
-        left: fanOut,
+        left: (at) => fanOut(at),
         right: (at) => at.caller(customer.token).patch(`/webhooks/${id}`, fewer),
         async check(_, { status }) {
           assert.equal(status, 200);
@@ -149,7 +178,7 @@ raceScenarios('webhooks, in two processes', {
         await customer.record(`${newName()}.${namespace}.v1`);
         return {
           left: (at) => settled(at, attempt!, result),
-          right: fanOut,
+          right: (at) => fanOut(at),
           async check() {
             const [first, second] = await deliveriesOf(store, id);
             assert.equal(first!.status, result.error === null ? 'succeeded' : 'pending');
@@ -244,7 +273,7 @@ raceScenarios('webhooks, in two processes', {
       const path = `/webhooks/${id}/deliveries/${failed!.id}/redeliver`;
       return {
         left: (at) => at.caller(customer.token).post(path),
-        right: fanOut,
+        right: (at) => fanOut(at),
         async check() {
           const rows = await deliveriesOf(store, id);
           assert.equal(rows.filter(({ status }) => status === 'pending').length, 2);

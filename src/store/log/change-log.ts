@@ -129,9 +129,12 @@ function valuesOf(row: ChangeLogTable) {
   return [row.seq, row.at, row.owner, row.cause, row.type, row.namespace, row.key, row.body, row.data];
 }
 
+/** Up to here the fan-out has told everybody. */
+const TOLD = `(select min(seq) from (select seq from feed_cursors where name = 'webhooks'
+  union all select behind from event_counters where behind is not null) as told)`;
+
 const OLDEST = statement<{ limit: number }, { seq: number; at: number }>(
-  `select seq, at from change_log where seq <= (select seq from feed_cursors where name = 'webhooks')
-  order by seq limit :limit`,
+  `select seq, at from change_log where seq <= ${TOLD} order by seq limit :limit`,
 );
 
 const PRUNE = statement<{ seq: number }>('delete from change_log where seq <= :seq');
@@ -164,8 +167,7 @@ export function base64(data: Uint8Array | null): string | null {
 }
 
 const IS_DUE = statement<object, { seq: number }>(
-  `select erasure.seq from feed_cursors as erasure join feed_cursors as fan_out on fan_out.name = 'webhooks'
-  where erasure.name = 'erasure' and erasure.seq < fan_out.seq`,
+  `select seq from feed_cursors where name = 'erasure' and seq < ${TOLD}`,
 );
 
 /** Whether the log has payloads to erase: changes that the fan-out has passed and the erasure has not. */
@@ -184,7 +186,7 @@ const MOVE_CURSOR = statement<{ seq: number }>("update feed_cursors set seq = :s
 
 const PASSED = statement<{ from: number; limit: number }, { seq: number; key: string | null }>(
   `select seq, key from change_log
-  where seq > :from and seq <= (select seq from feed_cursors where name = 'webhooks') order by seq limit :limit`,
+  where seq > :from and seq <= ${TOLD} order by seq limit :limit`,
 );
 
 /**

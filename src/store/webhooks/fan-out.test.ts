@@ -151,8 +151,8 @@ onEachEngine((create) => {
         });
         const limits = { rows: 2 };
         for (const [before, told] of [
-          [true, 2],
-          [false, 6],
+          [true, 1],
+          [false, 5],
         ] as const) {
           units = 0;
           const fanout = world.testFanout(dying(before, 2), { limits });

@@ -9,7 +9,10 @@ import type { ChangeLogTable } from '../log/change-log.ts';
 import type { Db, Tx } from '../store.ts';
 import type { WebhookDeliveriesTable } from './deliveries.ts';
 
-/** How far the log was worked through, where that is kept with the data: `webhooks`, the fan-out; `erasure`, of payloads. */
+/**
+ * How far the log was worked through, where that is kept with the data: `webhooks`, the fan-out, but for customers who are behind;
+ * `erasure`, of payloads.
+ */
 export interface FeedCursorsTable {
   name: string;
   seq: number;
@@ -21,6 +24,8 @@ export interface FeedCursorsTable {
 export interface EventCountersTable {
   customer_id: string;
   seq: number;
+  /** Of the log: the customer was told up to here, and waits for a turn to be told up to the fan-out's cursor. Null: was told up to the cursor. */
+  behind: number | null;
 }
 
 /** Rows in one turn of the event loop. */
@@ -288,9 +293,33 @@ const REWIND = statement<object>(
   where name = 'webhooks' and seq > (select seq from feed_head where id = 1)`,
 );
 
+const REWIND_BEHIND = statement<object>(
+  'update event_counters set behind = null where behind >= (select seq from feed_head where id = 1)',
+);
+
 /** Takes a cursor that stands after the end of the log back to it. */
 export async function rewindCursor(tx: Tx): Promise<void> {
   await REWIND.run(tx, {});
+  await REWIND_BEHIND.run(tx, {});
+}
+
+const NEXT_BEHIND = statement<{ last: string }, { customer_id: string }>(
+  `select customer_id from event_counters where behind is not null
+  order by case when customer_id > :last then 0 else 1 end, customer_id limit 1`,
+);
+
+/** Whose turn it is after the customer `last`, of those who are behind; null: nobody is. */
+export async function nextBehind(db: Db, last: string): Promise<string | null> {
+  return (await NEXT_BEHIND.first(db, { last }))?.customer_id ?? null;
+}
+
+const SET_BEHIND = statement<{ owner: string; behind: number | null }>(
+  'update event_counters set behind = :behind where customer_id = :owner',
+);
+
+/** In a unit that holds the cursor. @param behind as in `EventCountersTable` */
+export async function setBehind(tx: Tx, owner: string, behind: number | null): Promise<void> {
+  await SET_BEHIND.run(tx, { owner, behind });
 }
 
 interface Owners {
@@ -306,25 +335,28 @@ const ADD_MISSING = listStatement<Owners>(
 );
 
 /**
- * The last number given to an event of each of these customers. The caller must have locked the cursor of the fan-out.
- * @returns no number for a customer who was deleted
+ * The counters of these customers. The caller must have locked the cursor of the fan-out.
+ * @returns none for a customer who was deleted
  */
-export async function eventNumbers(tx: Tx, owners: readonly string[]): Promise<Map<string, number>> {
-  const known = await knownNumbers(tx, owners);
+export async function eventCounters(
+  tx: Tx,
+  owners: readonly string[],
+): Promise<Map<string, EventCountersTable>> {
+  const known = await knownCounters(tx, owners);
   const missing = owners.filter((owner) => !known.has(owner));
   if (missing.length === 0) return known;
   await ADD_MISSING.run(tx, { ids: missing });
-  return knownNumbers(tx, owners);
+  return knownCounters(tx, owners);
 }
 
 const KNOWN = listStatement<Owners, EventCountersTable>(
-  'select customer_id, seq from event_counters where customer_id in (:ids)',
+  'select customer_id, seq, behind from event_counters where customer_id in (:ids)',
   'text',
 );
 
-async function knownNumbers(tx: Tx, owners: readonly string[]): Promise<Map<string, number>> {
+async function knownCounters(tx: Tx, owners: readonly string[]): Promise<Map<string, EventCountersTable>> {
   const rows = await KNOWN.all(tx, { ids: owners });
-  return new Map(rows.map((row) => [row.customer_id, row.seq]));
+  return new Map(rows.map((row) => [row.customer_id, row]));
 }
 
 const SAVE = statement<{ owner: string; seq: number }>(

@@ -33,6 +33,10 @@ const WRONG: Readonly<Record<string, string>> = {
     select e.seq as erasure, w.seq as webhooks, h.seq as head
     from feed_cursors e, feed_cursors w, feed_head h where e.name = 'erasure' and w.name = 'webhooks'
     and (w.seq > h.seq or e.seq > w.seq)`,
+  'a customer who is behind is behind the fan-out, and not behind the erasure': `
+    select c.customer_id, c.behind, e.seq as erasure, w.seq as webhooks
+    from event_counters c, feed_cursors e, feed_cursors w where e.name = 'erasure' and w.name = 'webhooks'
+    and (c.behind >= w.seq or c.behind < e.seq)`,
   'event_counters.seq is not behind a delivery, and no event is delivered twice': `
     select w.customer_id, max(d.seq) as delivered, count(*) as counted
     from webhook_deliveries d join webhooks w on w.id = d.webhook_id
