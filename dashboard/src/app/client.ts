@@ -1,5 +1,6 @@
 /** The one client of the API. Its credential is the session cookie, which no script can read. */
 import { Uqrp } from '../../../sdk/src/uqrp-sdk.ts';
+import { noteRequest } from './offline.ts';
 
 /** Called when the API says that there is no session. */
 type OnSessionLost = () => void;
@@ -17,7 +18,11 @@ export const api = new Uqrp({
   credentials: 'same-origin',
   retries: 0,
   fetch: async (url, init) => {
-    const response = await fetch(url, init);
+    const response = await fetch(url, init).catch((error: unknown) => {
+      // A write or a stream says it too: no read may be under way.
+      if (init.signal?.aborted !== true) noteRequest(false);
+      throw error;
+    });
     // Requests of the sign-in are 401 for a wrong code.
     if (response.status === 401 && !new URL(url).pathname.startsWith('/api/v1/auth/')) onSessionLost();
     return response;

@@ -6,7 +6,7 @@ import { signal } from '@preact/signals';
 
 export const isOffline = signal(false);
 
-/** Told after each read. @param arrived whether there was an answer of any kind */
+/** Told after each read, and of each other request without an answer. @param arrived whether there was an answer of any kind */
 export function noteRequest(arrived: boolean): void {
   isOffline.value = !arrived;
 }

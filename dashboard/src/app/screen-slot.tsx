@@ -1,6 +1,7 @@
 /** The screen of the present path. */
 import { Component, type ComponentChildren, type ComponentType } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import { usePart } from '../data/use-part.ts';
 import { NotFoundScreen } from '../screens/not-found/not-found-screen.tsx';
 import { loadTexts, t } from '../text/text.ts';
 import { Button } from '../ui/button.tsx';
@@ -21,25 +22,19 @@ export function ScreenSlot({ user }: { readonly user: string }) {
   const { pathname } = place.value;
   const found = findRoute(pathname);
   const route = found?.route ?? null;
-  const [, setLoaded] = useState(0);
-  const [failure, setFailure] = useState<unknown>(undefined);
-  const Screen = route === null ? undefined : loaded.get(route);
-  const load = (): void => {
-    if (route === null || loaded.has(route)) return;
-    setFailure(undefined);
+  const part = usePart(route === null || loaded.has(route) ? null : route.path, async () => {
+    if (route === null) return;
     const isFirst = FIRST_SCREENS.has(route.path);
     // Scripts of screens read texts as they are loaded.
     const loading = isFirst ? route.load() : loadTexts().then(() => route.load());
-    Promise.all([loading, isFirst ? null : loadLaterStyle()]).then(([screen]) => {
-      loaded.set(route, screen);
-      setLoaded((count) => count + 1);
-    }, setFailure);
-  };
-  useEffect(load, [route]);
+    const [screen] = await Promise.all([loading, isFirst ? null : loadLaterStyle()]);
+    loaded.set(route, screen);
+  });
+  const Screen = route === null ? undefined : loaded.get(route);
   const isReady = Screen !== undefined || found === null;
   useFocusOnHeading(pathname, isReady);
   if (found === null) return <NotFoundScreen params={{ path: pathname }} />;
-  if (failure !== undefined) return <ErrorNote error={failure} again={load} />;
+  if (part.error !== undefined && Screen === undefined) return <ErrorNote error={part.error} again={part.again} />;
   if (Screen === undefined) return <Loading />;
   return (
     <Guard key={`${pathname} ${user}`}>

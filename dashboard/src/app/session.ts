@@ -3,6 +3,7 @@ import { signal } from '@preact/signals';
 import { ApiError, type UserResource } from '../../../sdk/src/uqrp-sdk.ts';
 import { forgetDrafts } from '../data/drafts.ts';
 import { forgetResources, refetchAll, restRetriesWhile } from '../data/resource.ts';
+import { retryAt } from '../data/retry.ts';
 import { forgetToasts } from '../ui/toast.tsx';
 import { api, whenSessionIsLost } from './client.ts';
 import { handedName } from './handed-name.ts';
@@ -74,19 +75,25 @@ export function useUser(): UserResource {
   throw new Error('a screen is shown without a session');
 }
 
-/** Asks the server who is signed in. */
-export async function startSession(): Promise<void> {
+let askingAgain: ReturnType<typeof setTimeout> | undefined;
+
+/** Asks the server who is signed in, until it answers. @param failures in a row before this try */
+export async function startSession(failures = 0): Promise<void> {
+  clearTimeout(askingAgain);
   // The server marks the page when the request came without a session cookie. The question would only be a 401 then.
   if (document.documentElement.dataset.session === 'none') {
     session.value = { phase: 'out', hasLeft: false };
     return;
   }
-  session.value = { phase: 'asking' };
+  // A page that says why it waits goes on saying so.
+  if (failures === 0) session.value = { phase: 'asking' };
   try {
     session.value = { phase: 'in', user: await api.me() };
   } catch (error) {
     const isOut = error instanceof ApiError && error.status === 401;
     session.value = isOut ? { phase: 'out', hasLeft: false } : { phase: 'unreachable', error };
+    const { waitMs } = retryAt(error, failures + 1);
+    if (waitMs !== null) askingAgain = setTimeout(() => void startSession(failures + 1), waitMs);
   }
 }
 

@@ -1,6 +1,7 @@
 /** What is around every screen. */
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import type { UserResource } from '../../../sdk/src/uqrp-sdk.ts';
+import { useResource } from '../data/resource.ts';
 import { SignInForm } from '../screens/sign-in/sign-in-form.tsx';
 import { t } from '../text/text.ts';
 import { Brand } from '../ui/brand.tsx';
@@ -10,6 +11,7 @@ import { ErrorNote } from '../ui/error-note.tsx';
 import { AccountIcon, HelpIcon, Icon, OrganizationIcon, SearchIcon } from '../ui/icon.tsx';
 import { Loading } from '../ui/loading.tsx';
 import { Toasts } from '../ui/toast.tsx';
+import { api } from './client.ts';
 import { HelpDialog } from './help-dialog.tsx';
 import { Nav } from './nav.tsx';
 import { isOffline } from './offline.ts';
@@ -95,6 +97,8 @@ function Frame({ user, isLost }: FrameProps) {
   useLayoutEffect(() => addShortcuts(shellShortcuts(() => setHelpOpen(true))), []);
   useLayoutEffect(() => listenForPalette(() => setPaletteOpen(true)), []);
   useEffect(followVisits, []);
+  // Where a write or a stream found the server away, no other read may be repeated until it is back. This one is, and no cache answers it.
+  useResource(isOffline.value ? 'reach' : null, (signal) => api.me({ signal }), { freshMs: 0 });
   return (
     <>
       <a class="skip" href="#main">

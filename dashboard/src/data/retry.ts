@@ -11,9 +11,14 @@ export interface RetryPlan {
 const FIRST_MS = 1000;
 const LONGEST_MS = 30_000;
 
+/** Milliseconds. @param failures in a row, from 1 */
+export function backoffOf(failures: number): number {
+  return Math.min(LONGEST_MS, FIRST_MS * 2 ** (failures - 1));
+}
+
 /** @param failures in a row, from 1 */
 export function retryAt(error: unknown, failures: number): RetryPlan {
-  const backoff = Math.min(LONGEST_MS, FIRST_MS * 2 ** (failures - 1));
+  const backoff = backoffOf(failures);
   if (error instanceof ApiError) {
     if (error.status === 429) return { waitMs: (error.retryAfter ?? 1) * 1000, arrived: true };
     return { waitMs: error.status >= 500 ? backoff : null, arrived: true };

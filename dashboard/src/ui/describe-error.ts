@@ -1,5 +1,6 @@
 /** An error in words for the user. */
 import { ApiError, ConnectionError, TimeoutError } from '../../../sdk/src/uqrp-sdk.ts';
+import { NoSuchPart } from '../data/use-part.ts';
 import { t } from '../text/text.ts';
 
 export interface ErrorDescription {
@@ -20,6 +21,7 @@ export function describeError(error: unknown): ErrorDescription {
   }
   if (error instanceof ConnectionError || error instanceof TimeoutError)
     return plain(t('ui.noConnection'), error);
+  if (error instanceof NoSuchPart) return plain(t('ui.otherVersion'), error);
   // The browser refused: the user cancelled a passkey, or the clipboard is not allowed.
   if (error instanceof DOMException) return plain(t('ui.notBrowser'), error);
   const message = error instanceof Error ? error.message : String(error);

@@ -1,5 +1,5 @@
 import type { ComponentType, VNode } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { usePart } from '../data/use-part.ts';
 import { ErrorNote } from './error-note.tsx';
 import { Loading } from './loading.tsx';
 
@@ -9,6 +9,8 @@ interface LazyComponent<Props extends object> {
   readonly preload: () => void;
 }
 
+let parts = 0;
+
 /** A component whose script is loaded when it is first shown. */
 export function lazy<Props extends object>(load: () => Promise<ComponentType<Props>>): LazyComponent<Props> {
   let loaded: ComponentType<Props> | null = null;
@@ -16,18 +18,13 @@ export function lazy<Props extends object>(load: () => Promise<ComponentType<Pro
     loaded ??= await load();
     return loaded;
   };
+  parts += 1;
+  const name = `${parts}`;
   function Lazy(props: Props): VNode {
-    const [Part, setPart] = useState<ComponentType<Props> | null>(() => loaded);
-    const [error, setError] = useState<unknown>(undefined);
-    const start = (): void => {
-      setError(undefined);
-      keep().then((part) => setPart(() => part), setError);
-    };
-    useEffect(() => {
-      if (Part === null) start();
-    }, []);
-    if (Part !== null) return <Part {...props} />;
-    return error === undefined ? <Loading /> : <ErrorNote error={error} again={start} />;
+    const part = usePart(loaded === null ? name : null, keep);
+    const Part = loaded ?? part.value;
+    if (Part !== undefined) return <Part {...props} />;
+    return part.error === undefined ? <Loading /> : <ErrorNote error={part.error} again={part.again} />;
   }
   return Object.assign(Lazy, { preload: () => void keep().catch(() => undefined) });
 }

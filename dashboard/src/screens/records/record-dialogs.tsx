@@ -3,6 +3,7 @@ import { ApiError, type Meta, type TaggedRecord } from '../../../../sdk/src/uqrp
 import { foldCase } from '../../../../src/protocol/names/labels.ts';
 import { api } from '../../app/client.ts';
 import { setQuery } from '../../app/router.ts';
+import { createRepeatKeys } from '../../data/repeat-key.ts';
 import { useAction } from '../../data/use-action.ts';
 import { t } from '../../text/text.ts';
 import { Button } from '../../ui/button.tsx';
@@ -36,7 +37,7 @@ export function NewRecordDialog(props: NewRecordDialogProps) {
   const [initial] = useState(() => newDraft(namespace, meta.limits.ttl_seconds_default ?? 300));
   const [conflict, setConflict] = useState<Conflict | null>(null);
   // The same input keeps its key, so that a second try after a lost answer makes no second record.
-  const sent = useRef({ input: '', key: '' });
+  const keys = useRef(createRepeatKeys());
   return (
     <Dialog title={t('records.new')} onClose={onClose} isWide={!hasNoNamespace}>
       {hasNoNamespace ? (
@@ -66,9 +67,7 @@ export function NewRecordDialog(props: NewRecordDialogProps) {
             ) : null
           }
           onSave={async (read, { key }) => {
-            const input = JSON.stringify([key, read.fields]);
-            if (sent.current.input !== input) sent.current = { input, key: crypto.randomUUID() };
-            onSaved(await createRecord(foldCase(key), read.fields, sent.current.key));
+            onSaved(await createRecord(foldCase(key), read.fields, keys.current([key, read.fields])));
           }}
         />
       </div>

@@ -1,7 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { BulkError } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
+import { isOffline } from '../../app/offline.ts';
 import { asOwn } from '../../data/own-writes.ts';
+import { createRepeatKeys } from '../../data/repeat-key.ts';
+import { backoffOf } from '../../data/retry.ts';
 import {
   type BulkItem,
   type BulkJob,
@@ -34,7 +37,7 @@ export interface BulkWrite {
   readonly keys: readonly string[];
 }
 
-/** A bulk job of a component. It goes on by itself when the browser is online again, and ends with the component. */
+/** A bulk job of a component. It goes on by itself when the server is back, and ends with the component. */
 export function useBulkJob(): BulkHandle {
   const job = useRef<BulkJob | null>(null);
   const stopping = useRef(new AbortController());
@@ -63,18 +66,18 @@ export function useBulkJob(): BulkHandle {
       setState('ended');
     });
   };
-  const latest = useRef({ resume, pause });
-  latest.current = { resume, pause };
+  const isBack = pause?.kind === 'offline' && !isOffline.value;
+  /** Of the request that the job stands at. */
+  const failures = useRef({ at: 0, count: 0 });
   useEffect(() => {
-    const onOnline = (): void => {
-      if (latest.current.pause?.kind === 'offline') latest.current.resume();
-    };
-    globalThis.addEventListener('online', onOnline);
-    return () => {
-      globalThis.removeEventListener('online', onOnline);
-      stopping.current.abort();
-    };
-  }, []);
+    if (!isBack || job.current === null) return;
+    const { at } = job.current;
+    failures.current = { at, count: failures.current.at === at ? failures.current.count + 1 : 1 };
+    // A server may answer everything but this request.
+    const timer = setTimeout(resume, backoffOf(failures.current.count));
+    return () => clearTimeout(timer);
+  }, [isBack]);
+  useEffect(() => () => stopping.current.abort(), []);
   const outcomes = (): ReadonlyMap<string, Outcome> => {
     const found = new Map<string, Outcome>();
     job.current?.outcomes.forEach((outcome, at) => {
@@ -87,7 +90,7 @@ export function useBulkJob(): BulkHandle {
     progress,
     pause,
     start: (items) => {
-      job.current = bulkJob(crypto.randomUUID(), items);
+      job.current = bulkJob(createRepeatKeys()(null), items);
       writes.current = [];
       resume();
     },
