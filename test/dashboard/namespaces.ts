@@ -149,6 +149,41 @@ browserTest('namespaces', (get) => {
     await page.getByRole('rowheader', { name: 'beta' }).waitFor({ state: 'detached' });
   });
 
+  it('a suspended one says why, and shows nothing that the server refuses', async () => {
+    const { page, origin, server, axe } = get();
+    await ada.call('POST', '/namespaces', { namespace: { name: 'gamma' } });
+    await ada.call('POST', '/records', { record: { key: 'kept.gamma.v1', data: 'YQ==' } });
+    server.cli(['namespace', 'suspend', 'gamma', 'on']);
+    await page.goto(`${origin}/namespaces/gamma`);
+    await page.getByText('The operator has suspended gamma.').waitFor();
+    const row = page.getByRole('row').filter({ hasText: 'kept.gamma.v1' });
+    await row.getByRole('button', { name: 'Copy dig' }).waitFor();
+    await axe('a suspended namespace');
+    const refused = page.getByRole('button', { name: /^(New record|Edit|Delete|Delete selected)$/ });
+    assert.equal(await refused.count(), 0);
+    assert.equal(await page.getByRole('link', { name: 'Import' }).count(), 0);
+    assert.equal(await page.getByRole('tab', { name: /Settings|Danger/ }).count(), 0);
+    await row.getByRole('checkbox').click();
+    await page.getByText('gamma is suspended: its records can be exported only.').waitFor();
+    assert.equal(await refused.count(), 0);
+    await page.keyboard.press('c');
+    await row.getByRole('rowheader').click();
+    const panel = page.getByRole('dialog', { name: 'kept.gamma.v1' });
+    await panel.getByText('The operator has suspended gamma.').waitFor();
+    assert.equal(await refused.count(), 0);
+    await page.goto(`${origin}/namespaces/gamma?tab=tokens`);
+    await page.getByRole('heading', { name: 'No query tokens in gamma' }).waitFor();
+    assert.equal(await page.getByRole('button', { name: 'New token' }).count(), 0);
+    await page.goto(`${origin}/namespaces`);
+    await page.getByRole('row').filter({ hasText: 'gamma' }).getByText('suspended').waitFor();
+    assert.equal(await page.getByRole('button', { name: 'More for gamma' }).count(), 0);
+    await page.goto(`${origin}/records/import?namespace=gamma`);
+    const line = Buffer.from('{"key":"a.gamma.v1","data":"YQ=="}');
+    const file = { name: 'a.jsonl', mimeType: 'text/plain', buffer: line };
+    await page.locator('input[type=file]').setInputFiles(file);
+    await page.getByText('or the operator has suspended it.').waitFor();
+  });
+
   it('an unknown one is said to be unknown', async () => {
     const { page, origin, axe } = get();
     await page.goto(`${origin}/namespaces/%3Cb%3Enone`);

@@ -1,20 +1,15 @@
 import { useEffect, useState } from 'preact/hooks';
 import { t } from '../text/text.ts';
 import { Icon, MoreIcon } from '../ui/icon.tsx';
-import { useMeta } from './meta.ts';
+import { useNavLinks } from './nav-links.ts';
 import { place } from './router.ts';
-import { NAV_LINKS } from './routes.ts';
 
 /** The navigation: at the side, and on phones at the bottom. */
 export function Nav() {
   const [isOpen, setOpen] = useState(false);
   const { pathname } = place.value;
-  const { value: meta } = useMeta();
   useEffect(() => setOpen(false), [pathname]);
-  const links = NAV_LINKS.filter(({ path }) => {
-    if (path === '/datasets') return meta?.features.datasets === true;
-    return path !== '/organization' || meta?.features.organizations === true;
-  });
+  const links = useNavLinks();
   return (
     <nav class={`nav ${isOpen ? 'open' : ''}`} aria-label={t('nav.main')}>
       <ul>

@@ -1,4 +1,5 @@
 /** What the palette knows without asking: pages, names of the account, actions. */
+import type { NamespaceResource } from '../../../sdk/src/uqrp-sdk.ts';
 import { useResource } from '../data/resource.ts';
 import { t } from '../text/text.ts';
 import {
@@ -17,10 +18,11 @@ import {
 import { toast } from '../ui/toast.tsx';
 import { api } from './client.ts';
 import { createAt } from './create-at.ts';
+import { useNavLinks } from './nav-links.ts';
 import { recentVisits } from './recent.ts';
 import { navigate, place } from './router.ts';
 import { NAV_LINKS } from './routes.ts';
-import { signOut } from './session.ts';
+import { signOut, useIsOwner } from './session.ts';
 import { setTheme, THEMES } from './theme.ts';
 
 export interface Item {
@@ -51,6 +53,8 @@ export function useItems(onHelp: () => void): readonly Item[] {
   });
   const webhooks = useResource('webhooks', (signal) => api.webhooks.list({ signal }), { freshMs: FRESH_MS });
   const { pathname } = place.value;
+  const isOwner = useIsOwner();
+  const links = useNavLinks();
   return [
     ...recentVisits()
       .filter(({ to }) => to.split('?')[0] !== pathname && !NAV_LINKS.some(({ path }) => path === to))
@@ -61,7 +65,7 @@ export function useItems(onHelp: () => void): readonly Item[] {
           isShown: true,
         }),
       ),
-    ...NAV_LINKS.map(
+    ...links.map(
       ({ path, text, icon, key }): Item => ({
         ...pageItem(path, t(text), t('shell.kindPage')),
         icon,
@@ -69,9 +73,14 @@ export function useItems(onHelp: () => void): readonly Item[] {
         isShown: true,
       }),
     ),
-    { ...pageItem('/audit', t('audit.title'), t('shell.kindPage')), icon: AuditIcon },
+    ...(isOwner
+      ? [
+          { ...pageItem('/audit', t('audit.title'), t('shell.kindPage')), icon: AuditIcon },
+          creating('/api-keys', t('apiKeys.new')),
+        ]
+      : []),
     ...actions(onHelp),
-    ...(namespaces.value ?? []).flatMap(({ name }) => ofNamespace(name)),
+    ...(namespaces.value ?? []).flatMap(ofNamespace),
     ...(webhooks.value ?? []).map(({ id, name }) => ({
       ...pageItem(`/webhooks/${encodeURIComponent(id)}`, name, t('shell.kindWebhook')),
       icon: WebhookIcon,
@@ -79,15 +88,19 @@ export function useItems(onHelp: () => void): readonly Item[] {
   ];
 }
 
-function ofNamespace(name: string): readonly Item[] {
+function ofNamespace({ name, suspended }: NamespaceResource): readonly Item[] {
   const path = `/namespaces/${encodeURIComponent(name)}`;
   const records = `/records?namespace=${encodeURIComponent(name)}`;
   const kind = t('shell.kindNamespace');
   return [
     { ...pageItem(path, name, kind), icon: NamespaceIcon },
     { ...pageItem(records, t('shell.recordsOf', { name }), kind), icon: RecordIcon },
-    creating(records, t('shell.newRecordIn', { name })),
-    creating(`${path}?tab=tokens`, t('shell.mintFor', { name })),
+    ...(suspended === true
+      ? []
+      : [
+          creating(records, t('shell.newRecordIn', { name })),
+          creating(`${path}?tab=tokens`, t('shell.mintFor', { name })),
+        ]),
   ];
 }
 
@@ -102,7 +115,6 @@ function actions(onHelp: () => void): readonly Item[] {
   const kind = t('shell.kindAction');
   return [
     creating('/namespaces', t('namespaces.new')),
-    creating('/api-keys', t('apiKeys.new')),
     creating('/webhooks', t('webhooks.new')),
     ...THEMES.map(
       (theme): Item => ({

@@ -77,6 +77,11 @@ export function useUser(): UserResource {
 
 let askingAgain: ReturnType<typeof setTimeout> | undefined;
 
+/** Whether the user may do what an organization leaves to its owners. Everybody owns the own account. */
+export function useIsOwner(): boolean {
+  return useUser().organization?.role !== 'member';
+}
+
 /** Asks the server who is signed in, until it answers. @param failures in a row before this try */
 export async function startSession(failures = 0): Promise<void> {
   clearTimeout(askingAgain);

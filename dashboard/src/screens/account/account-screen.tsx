@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks';
 import { useMeta } from '../../app/meta.ts';
-import { refreshUser, useUser } from '../../app/session.ts';
+import { refreshUser, useIsOwner, useUser } from '../../app/session.ts';
 import { t } from '../../text/text.ts';
 import { Page } from '../../ui/page.tsx';
 import { DeleteCard } from './delete-card.tsx';
@@ -12,6 +12,7 @@ export function AccountScreen() {
   const { email } = useUser();
   const { value: meta } = useMeta();
   // The counts in the question before the deletion are those of now.
+  const isOwner = useIsOwner();
   useEffect(() => {
     refreshUser().catch(() => undefined);
   }, []);
@@ -23,12 +24,14 @@ export function AccountScreen() {
         <SessionsCard />
         <section class="card stack" aria-labelledby="audit">
           <h2 id="audit">{t('audit.title')}</h2>
-          <p>{t('audit.text')}</p>
-          <div class="actions">
-            <a class="button" href="/audit">
-              {t('audit.open')}
-            </a>
-          </div>
+          <p>{t(isOwner ? 'audit.text' : 'audit.ownersOnly')}</p>
+          {isOwner ? (
+            <div class="actions">
+              <a class="button" href="/audit">
+                {t('audit.open')}
+              </a>
+            </div>
+          ) : null}
         </section>
         <SettingsCard />
         <DeleteCard />

@@ -32,11 +32,14 @@ export function DeleteCard() {
           onClose={() => setOpen(false)}
         >
           <p>
-            {t('account.deleteWhat', {
-              records: count(user.records_count),
-              namespaces: count(user.namespaces_count),
-              keys: count(user.api_keys_count),
-            })}
+            {/* In an organization the counts are of what stays. */}
+            {user.organization !== undefined
+              ? t('account.deleteOwn')
+              : t('account.deleteWhat', {
+                  records: count(user.records_count),
+                  namespaces: count(user.namespaces_count),
+                  keys: count(user.api_keys_count),
+                })}
           </p>
         </ConfirmDialog>
       ) : null}

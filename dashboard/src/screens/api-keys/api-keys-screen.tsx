@@ -1,6 +1,7 @@
 import { useRef, useState } from 'preact/hooks';
 import type { ApiKeyResource } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
+import { useIsOwner } from '../../app/session.ts';
 import { type Shortcut, useShortcuts } from '../../app/shortcuts.ts';
 import { invalidate, useResource } from '../../data/resource.ts';
 import { keyedCurl } from '../../format/keyed-curl.ts';
@@ -65,12 +66,15 @@ const COLUMNS: readonly Column<ApiKeyResource>[] = [
   },
 ];
 
+const NO_SHORTCUTS: readonly Shortcut[] = [];
+
 export function ApiKeysScreen() {
   const keys = useResource('api-keys', (signal) => api.apiKeys.list({ signal }));
   const [isMaking, setMaking] = useState(false);
   const [revoking, setRevoking] = useState<ApiKeyResource | null>(null);
   const shortcuts = useRef<Shortcut[]>([{ keys: 'c', text: 'apiKeys.new', run: () => setMaking(true) }]);
-  useShortcuts(shortcuts.current);
+  const isOwner = useIsOwner();
+  useShortcuts(isOwner ? shortcuts.current : NO_SHORTCUTS);
   const list = keys.value ?? [];
   const [typed, setTyped] = useState('');
   const wanted = typed.trim().toLowerCase();
@@ -82,21 +86,23 @@ export function ApiKeysScreen() {
       title={t('apiKeys.title')}
       actions={
         <>
-          <Button tone="primary" onClick={() => setMaking(true)}>
-            {t('apiKeys.new')}
-          </Button>
+          {isOwner ? (
+            <Button tone="primary" onClick={() => setMaking(true)}>
+              {t('apiKeys.new')}
+            </Button>
+          ) : null}
           <CopyAs variants={[{ name: 'curl', code: curlList() }]} />
         </>
       }
     >
-      <p class="dim">{t('apiKeys.intro')}</p>
+      <p class="dim">{t(isOwner ? 'apiKeys.intro' : 'apiKeys.ownersOnly')}</p>
       {keys.error === undefined ? null : <ErrorNote error={keys.error} again={keys.again} />}
       {keys.state === 'loading' ? <Loading /> : null}
       {keys.state === 'ready' && list.length === 0 ? (
         <EmptyState
           title={t('apiKeys.emptyTitle')}
           text={t('apiKeys.emptyText')}
-          command={`${OWN_TOKEN}\n${curlCreate()}`}
+          {...(isOwner && { command: `${OWN_TOKEN}\n${curlCreate()}` })}
         />
       ) : null}
       {list.length > 0 ? (
@@ -108,12 +114,14 @@ export function ApiKeysScreen() {
             columns={COLUMNS}
             rows={shown}
             rowKey={({ id }) => id}
-            actions={(key) => (
-              <Button tone="quiet" onClick={() => setRevoking(key)}>
-                {t('apiKeys.revoke')}
-              </Button>
-            )}
-            actionsWidth="7rem"
+            {...(isOwner && {
+              actions: (key: ApiKeyResource) => (
+                <Button tone="quiet" onClick={() => setRevoking(key)}>
+                  {t('apiKeys.revoke')}
+                </Button>
+              ),
+              actionsWidth: '7rem',
+            })}
           />
           <p class="dim">{tn('apiKeys.count', list.length)}</p>
         </>

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import type { AuditActor, AuditedObject, AuditFilter, AuditRow } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
 import { place, setQuery } from '../../app/router.ts';
-import { useUser } from '../../app/session.ts';
+import { useIsOwner } from '../../app/session.ts';
 import { useListing } from '../../data/use-listing.ts';
 import { count, dateTime } from '../../format/format.ts';
 import { keyedCurl } from '../../format/keyed-curl.ts';
@@ -23,7 +23,7 @@ const PAGE = 100;
 
 /** `/audit` */
 export function AuditScreen() {
-  const isOwner = useUser().organization?.role !== 'member';
+  const isOwner = useIsOwner();
   return (
     <Page title={t('audit.title')}>
       <p class="dim">{t(isOwner ? 'audit.text' : 'audit.ownersOnly')}</p>

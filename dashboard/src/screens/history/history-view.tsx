@@ -6,6 +6,7 @@ import {
   type VersionResource,
 } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
+import { useIsOwner } from '../../app/session.ts';
 import { asOwn } from '../../data/own-writes.ts';
 import { invalidate } from '../../data/resource.ts';
 import { useListing } from '../../data/use-listing.ts';
@@ -70,6 +71,7 @@ function VersionList({ namespace, of, record, onAsk }: VersionListProps) {
     (signal) => api.namespaces.versions(namespace.id, of, { limit: PAGE, signal }),
     ({ version }) => version,
   );
+  const isOwner = useIsOwner();
   const seen = useRef(record?.etag);
   useEffect(() => {
     // Another value: the one before is a version now. What is open stays open meanwhile.
@@ -90,21 +92,23 @@ function VersionList({ namespace, of, record, onAsk }: VersionListProps) {
             version={version}
             before={items[at + 1]?.version}
             record={record}
-            onRestore={onAsk}
+            onRestore={namespace.suspended === true ? null : onAsk}
           />
         ))}
       </ol>
       {error === undefined ? null : <ErrorNote error={error} />}
       <div class="actions">
-        <a class="button" href={`/audit?key=${encodeURIComponent(of)}`}>
-          {t('history.who')}
-        </a>
+        {isOwner ? (
+          <a class="button" href={`/audit?key=${encodeURIComponent(of)}`}>
+            {t('history.who')}
+          </a>
+        ) : null}
         {more === undefined ? null : (
           <Button isBusy={isReading} onClick={more}>
             {t('history.older')}
           </Button>
         )}
-        {items.some(({ valid_to }) => valid_to !== null) ? (
+        {namespace.suspended !== true && items.some(({ valid_to }) => valid_to !== null) ? (
           <Button tone="danger" onClick={() => onAsk(null)}>
             {t('history.erase')}
           </Button>
@@ -137,7 +141,8 @@ interface VersionItemProps {
   /** Number of the version before it; undefined: it is not known. */
   readonly before: number | undefined;
   readonly record: TaggedRecord | null;
-  readonly onRestore: (version: VersionResource) => void;
+  /** Null: nothing can be written. */
+  readonly onRestore: ((version: VersionResource) => void) | null;
 }
 
 function VersionItem({ version, before, record, onRestore }: VersionItemProps) {
@@ -163,7 +168,7 @@ function VersionItem({ version, before, record, onRestore }: VersionItemProps) {
               {t('history.compare')}
             </Button>
           )}
-          {isPresent || expired === true ? null : (
+          {onRestore === null || isPresent || expired === true ? null : (
             <Button label={`${t('history.restore')} ${name}`} onClick={() => onRestore(version)}>
               {t('history.restore')}
             </Button>

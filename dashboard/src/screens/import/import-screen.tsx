@@ -43,7 +43,11 @@ export function ImportScreen() {
             </a>
           </EmptyState>
         ) : (
-          <Import meta={meta.value} namespaces={namespaces.value} wanted={wanted} />
+          <Import
+            meta={meta.value}
+            namespaces={namespaces.value.filter(({ suspended }) => suspended !== true)}
+            wanted={wanted}
+          />
         )
       ) : null}
     </Page>

@@ -13,6 +13,7 @@ import { Page } from '../../ui/page.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { DangerTab } from './danger-tab.tsx';
 import { Reads } from './namespaces-screen.tsx';
+import { SuspendedNote } from './suspended-note.tsx';
 import { useNamespaces } from './use-namespaces.ts';
 
 const TABS = [
@@ -55,13 +56,16 @@ export function NamespaceScreen({ params }: NamespaceScreenProps) {
       </Page>
     );
   }
-  const tab = TABS.find(({ id }) => id === place.value.query.get('tab'))?.id ?? 'records';
+  // The server refuses what these two do.
+  const tabs = TABS.filter(({ id }) => found.suspended !== true || (id !== 'settings' && id !== 'danger'));
+  const tab = tabs.find(({ id }) => id === place.value.query.get('tab'))?.id ?? 'records';
   return (
     <Page title={name} actions={<Reads of={found} />}>
       <Following namespace={found.name} />
+      <SuspendedNote namespace={found} />
       <Tabs
         label={t('namespaces.tabs')}
-        tabs={TABS}
+        tabs={tabs}
         current={tab}
         onChange={(id) => setQuery({ tab: id === 'records' ? null : id })}
       >

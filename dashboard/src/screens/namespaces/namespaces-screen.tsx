@@ -70,7 +70,7 @@ export function Reads({ of }: { readonly of: NamespaceResource }) {
 }
 
 /** What is done less often than to open it. */
-function RowMenu({ name }: { readonly name: string }) {
+function RowMenu({ of: { name } }: { readonly of: NamespaceResource }) {
   const path = `/namespaces/${name}`;
   return (
     <Menu
@@ -131,7 +131,7 @@ export function NamespacesScreen() {
               rowKey={({ id }) => id}
               rowName={({ name }) => name}
               actionsWidth="4rem"
-              actions={({ name }) => <RowMenu name={name} />}
+              actions={(row) => (row.suspended === true ? null : <RowMenu of={row} />)}
               onOpen={({ name }) => navigate(`/namespaces/${name}`)}
             />
           )}

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { NamespaceResource } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
 import { useMeta } from '../../app/meta.ts';
-import { useUser } from '../../app/session.ts';
+import { useIsOwner } from '../../app/session.ts';
 import { invalidate } from '../../data/resource.ts';
 import { useAction } from '../../data/use-action.ts';
 import { count, date } from '../../format/format.ts';
@@ -41,7 +41,7 @@ function HistorySetting({ namespace: { id, name, history } }: SettingsTabProps) 
   const [isOther, setOther] = useState(false);
   const [isEnding, setEnding] = useState(false);
   const { isBusy, error, run } = useAction();
-  const isOwner = useUser().organization?.role !== 'member';
+  const isOwner = useIsOwner();
   const isOn = history !== undefined;
   const read = (): void => {
     invalidate('namespaces');

@@ -5,7 +5,7 @@ import type {
   OrganizationResource,
 } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
-import { invalidate, useResource } from '../../data/resource.ts';
+import { invalidate, type Resource, useResource } from '../../data/resource.ts';
 import { t } from '../../text/text.ts';
 import { Button } from '../../ui/button.tsx';
 import { Badge } from '../../ui/chips.tsx';
@@ -28,9 +28,13 @@ interface Change {
   readonly kind: 'remove' | 'owner' | 'member';
 }
 
+export function useMembers(id: string): Resource<readonly MemberResource[]> {
+  return useResource(`members ${id}`, (signal) => api.organizations.members(id, { signal }));
+}
+
 export function Members({ organization, userId }: MembersProps) {
   const { id, role } = organization;
-  const members = useResource(`members ${id}`, (signal) => api.organizations.members(id, { signal }));
+  const members = useMembers(id);
   const [change, setChange] = useState<Change | null>(null);
   if (members.state === 'failed') return <ErrorNote error={members.error} again={members.again} />;
   if (members.state === 'loading') return <Loading />;

@@ -15,7 +15,7 @@ import { Loading } from '../../ui/loading.tsx';
 import { Page } from '../../ui/page.tsx';
 import { AcceptInvitation, Invite, NewOrganization, Rename } from './dialogs.tsx';
 import { Ending } from './ending.tsx';
-import { Invitations, Members } from './members.tsx';
+import { Invitations, Members, useMembers } from './members.tsx';
 
 export type Open = 'accept' | 'dissolve' | 'invite' | 'leave' | 'new' | 'rename' | null;
 
@@ -128,6 +128,8 @@ interface CurrentProps {
 
 function Current({ organization, user, onOpen }: CurrentProps) {
   const isOwner = organization.role === 'owner';
+  const members = useMembers(organization.id);
+  const isLastOwner = isOwner && members.value?.filter(({ role }) => role === 'owner').length === 1;
   return (
     <>
       <section class="stack" aria-labelledby="members">
@@ -139,9 +141,11 @@ function Current({ organization, user, onOpen }: CurrentProps) {
                 {t('organization.rename')}
               </Button>
             ) : null}
-            <Button tone="quiet" onClick={() => onOpen('leave')}>
-              {t('organization.leave')}
-            </Button>
+            {isLastOwner ? null : (
+              <Button tone="quiet" onClick={() => onOpen('leave')}>
+                {t('organization.leave')}
+              </Button>
+            )}
             {isOwner ? (
               <Button tone="quiet" onClick={() => onOpen('dissolve')}>
                 {t('organization.dissolve')}
@@ -149,7 +153,10 @@ function Current({ organization, user, onOpen }: CurrentProps) {
             ) : null}
           </div>
         </div>
-        <p class="dim">{t('organization.about', { tier: organization.tier })}</p>
+        <p class="dim">
+          {t('organization.about', { tier: organization.tier })}{' '}
+          {isLastOwner ? t('organization.lastOwner') : ''}
+        </p>
         <Members organization={organization} userId={user.id} />
       </section>
       {isOwner ? <Invitations organization={organization} /> : null}

@@ -16,6 +16,7 @@ import { ErrorNote } from '../../ui/error-note.tsx';
 import { Loading } from '../../ui/loading.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { HistoryView } from '../history/history-view.tsx';
+import { SuspendedNote } from '../namespaces/suspended-note.tsx';
 import { DnsView } from './dns-view.tsx';
 import { useSeldom } from './live-line.tsx';
 import type { LiveMarks } from './live-marks.ts';
@@ -69,17 +70,22 @@ export function RecordPanel(props: RecordPanelProps) {
             <CopyAs
               variants={recordSnippets(value.key, meta, location.origin, namespace?.public_read === true)}
             />
-            <Button onClick={() => onEdit(value)}>{t('records.edit')}</Button>
-            <Button tone="danger" onClick={() => onDelete(value)}>
-              {t('ui.delete')}
-            </Button>
+            {namespace?.suspended === true ? null : (
+              <>
+                <Button onClick={() => onEdit(value)}>{t('records.edit')}</Button>
+                <Button tone="danger" onClick={() => onDelete(value)}>
+                  {t('ui.delete')}
+                </Button>
+              </>
+            )}
           </div>
+          <SuspendedNote namespace={namespace} />
           <Tabs label={t('records.views')} tabs={TABS} current={tab} onChange={setTab}>
             {tab === 'data' ? <PayloadPanel record={value} /> : null}
             {tab === 'history' && namespace !== undefined ? (
               <HistoryView namespace={namespace} of={value.key} record={value} />
             ) : null}
-            {tab === 'dns' ? <DnsView record={value} namespace={namespace} meta={meta} /> : null}
+            {tab === 'dns' && namespace?.suspended !== true ? <DnsView record={value} namespace={namespace} meta={meta} /> : null}
           </Tabs>
         </>
       )}

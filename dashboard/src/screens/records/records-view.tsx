@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { ApiError, type TaggedRecord } from '../../../../sdk/src/uqrp-sdk.ts';
+import { ApiError, type NamespaceResource, type TaggedRecord } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
 import { useMeta } from '../../app/meta.ts';
 import { place, setQuery } from '../../app/router.ts';
@@ -11,11 +11,11 @@ import { Button } from '../../ui/button.tsx';
 import { copyText } from '../../ui/copy-button.tsx';
 import { DataTable } from '../../ui/data-table.tsx';
 import { ErrorNote } from '../../ui/error-note.tsx';
-import { CopyIcon, DeleteIcon, EditIcon, Icon, PlusIcon, RefreshIcon, UploadIcon } from '../../ui/icon.tsx';
+import { Icon, PlusIcon, RefreshIcon, UploadIcon } from '../../ui/icon.tsx';
 import { lazy } from '../../ui/lazy.tsx';
 import { Loading } from '../../ui/loading.tsx';
-import { Menu } from '../../ui/menu.tsx';
 import { toast } from '../../ui/toast.tsx';
+import { SuspendedNote } from '../namespaces/suspended-note.tsx';
 import { useNamespaces } from '../namespaces/use-namespaces.ts';
 import type { Arrival } from './arrival.ts';
 import { ArrivalLine } from './arrival-line.tsx';
@@ -38,6 +38,7 @@ import {
 import { type RecordRow, useRecordPages } from './record-pages.ts';
 import { keyParts } from './record-rules.ts';
 import { recordSnippets } from './record-snippets.ts';
+import { RowActions } from './row-actions.tsx';
 import type { Saved } from './save-record.ts';
 import { lineOf, useInPlace } from './use-in-place.ts';
 import { useLiveRecords } from './use-live-records.ts';
@@ -103,7 +104,15 @@ export function RecordsView({ namespace }: RecordsViewProps) {
     onConflict: (base, mine, theirs) => setEdited({ record: base, conflict: { base, mine, theirs } }),
   });
   const columns = useMemo(() => recordColumns(marks, inPlace), [marks, inPlace]);
-  const names = useMemo(() => (namespaces.value ?? []).map(({ name }) => name), [namespaces.value]);
+  const writable = useMemo(
+    () => (namespaces.value ?? []).filter(({ suspended }) => suspended !== true),
+    [namespaces.value],
+  );
+  const names = useMemo(() => writable.map(({ name }) => name), [writable]);
+  const namespaceOf = (key: string): NamespaceResource | undefined =>
+    namespaces.value?.find(({ name }) => name === keyParts(key).namespace);
+  const isSuspended = (key: string): boolean => namespaceOf(key)?.suspended === true;
+  const whole = namespaces.value?.find(({ name }) => name === texts.namespace);
   const drop = (id: string): void => {
     end(id);
     pages.noteDeleted([id]);
@@ -111,6 +120,7 @@ export function RecordsView({ namespace }: RecordsViewProps) {
     if (query.get('record') === id) setQuery({ record: null });
   };
   const startEdit = async (row: RecordRow, isInPlace: boolean): Promise<void> => {
+    if (isSuspended(row.key)) return;
     const reading = api.records.get(row.id);
     const known = isInPlace ? row.value.line : null;
     if (known !== null) start(row, known, reading);
@@ -134,8 +144,12 @@ export function RecordsView({ namespace }: RecordsViewProps) {
     const row = pages.rows.find(({ id }) => id === currentId.current);
     if (row !== undefined) void startEdit(row, isInPlace);
   };
-  const acts = useRef({ create: () => setCreating(true), edit: editCurrent });
-  acts.current.edit = editCurrent;
+  const isReadOnly = whole?.suspended === true;
+  const startNew = (): void => {
+    if (!isReadOnly) setCreating(true);
+  };
+  const acts = useRef({ create: startNew, edit: editCurrent });
+  acts.current = { create: startNew, edit: editCurrent };
   const shortcuts = useRef<Shortcut[]>([
     { keys: 'c', text: 'records.new', run: () => acts.current.create() },
     { keys: 'e', text: 'records.editValue', run: () => acts.current.edit(true) },
@@ -143,10 +157,9 @@ export function RecordsView({ namespace }: RecordsViewProps) {
   ]);
   useShortcuts(shortcuts.current);
 
-  const isOpen = (name: string): boolean =>
-    namespaces.value?.find((one) => one.name === name)?.public_read === true;
   const copyDig = async ({ key }: RecordRow): Promise<void> => {
-    const code = meta && recordSnippets(key, meta, location.origin, isOpen(keyParts(key).namespace))[0]?.code;
+    const isOpen = namespaceOf(key)?.public_read === true;
+    const code = meta && recordSnippets(key, meta, location.origin, isOpen)[0]?.code;
     if (code !== undefined && (await copyText(code))) toast(t('records.digCopied', { key }));
   };
   const restart = (): void => {
@@ -159,13 +172,13 @@ export function RecordsView({ namespace }: RecordsViewProps) {
     setQuery(Object.fromEntries(Object.values(FILTER_NAMES).map((name) => [name, null])));
   const opened = query.get('record');
   const history = query.get('history');
-  const create = (
+  const create = isReadOnly ? null : (
     <Button tone="primary" onClick={() => setCreating(true)} isDisabled={meta === undefined}>
       <Icon of={PlusIcon} />
       {t('records.new')}
     </Button>
   );
-  const importLink = (
+  const importLink = isReadOnly ? null : (
     <a
       class="button"
       href={`/records/import${texts.namespace === '' ? '' : `?namespace=${encodeURIComponent(texts.namespace)}`}`}
@@ -176,7 +189,6 @@ export function RecordsView({ namespace }: RecordsViewProps) {
   );
   const own = namespaces.value?.filter(({ name }) => namespace === null || name === namespace);
   const all = own?.reduce((sum, { records_count }) => sum + records_count, 0);
-  const whole = namespaces.value?.find(({ name }) => name === texts.namespace);
   const isEmpty = pages.state === 'ready' && pages.rows.length === 0 && pages.isWhole;
   const word = texts.search.trim();
   const matched = pages.matchedBy === 'key_prefix' ? null : pages.matchedBy;
@@ -239,6 +251,7 @@ export function RecordsView({ namespace }: RecordsViewProps) {
           </div>
         </>
       )}
+      {namespace === null ? <SuspendedNote namespace={whole} /> : null}
       {metaError === undefined ? null : <ErrorNote error={metaError} again={metaAgain} />}
       {saved !== null && meta !== undefined ? (
         <ArrivalLine
@@ -301,28 +314,13 @@ export function RecordsView({ namespace }: RecordsViewProps) {
           hasCards
           actionsWidth="0rem"
           actions={(row) => (
-            <>
-              <Button tone="quiet" onClick={() => copyDig(row)} title={t('records.copyDig')}>
-                <Icon of={CopyIcon} />
-                {t('records.copyDig')}
-              </Button>
-              <Button tone="quiet" onClick={() => startEdit(row, false)}>
-                <Icon of={EditIcon} />
-                {t('records.edit')}
-              </Button>
-              <Button tone="quiet" onClick={() => setDoomed(row)}>
-                <Icon of={DeleteIcon} />
-                {t('ui.delete')}
-              </Button>
-              <Menu
-                label={t('records.moreFor', { key: row.key })}
-                items={[
-                  { text: t('records.editValue'), keys: 'e', run: () => void startEdit(row, true) },
-                  { text: t('records.copyKey'), run: () => void copyText(row.key) },
-                  { text: t('history.title'), run: () => setQuery({ history: row.key }) },
-                ]}
-              />
-            </>
+            <RowActions
+              row={row}
+              isReadOnly={isSuspended(row.key)}
+              onCopyDig={() => void copyDig(row)}
+              onEdit={(isInPlace) => void startEdit(row, isInPlace)}
+              onDelete={() => setDoomed(row)}
+            />
           )}
         />
       ) : null}
@@ -372,7 +370,7 @@ export function RecordsView({ namespace }: RecordsViewProps) {
       {doomed === null ? null : (
         <DeleteDialog
           record={doomed}
-          namespace={namespaces.value?.find(({ name }) => name === keyParts(doomed.key).namespace)}
+          namespace={namespaceOf(doomed.key)}
           onClose={() => setDoomed(null)}
           onBack={pages.noteWritten}
           onDeleted={() => drop(doomed.id)}

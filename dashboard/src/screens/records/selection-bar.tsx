@@ -102,14 +102,23 @@ export function SelectionBar(props: SelectionBarProps) {
     });
   };
   if (chosen.length === 0 && job === null) return null;
+  // The server refuses a request with any record of these.
+  const suspended = new Set(namespaces.flatMap(({ name, suspended }) => (suspended === true ? [name] : [])));
+  const refusing = suspended.size === 0 ? undefined : chosen.find(({ namespace }) => suspended.has(namespace));
   return (
     <div class="note selection">
       <div class="actions">
         <strong role="status">{tn('records.selected', chosen.length)}</strong>
-        <Button tone="danger" isBusy={read !== null} onClick={() => reading(askDelete)}>
-          {t('records.deleteSelected')}
-        </Button>
-        <Button onClick={() => setSetting(true)}>{t('records.setLifetime')}</Button>
+        {refusing === undefined ? (
+          <>
+            <Button tone="danger" isBusy={read !== null} onClick={() => reading(askDelete)}>
+              {t('records.deleteSelected')}
+            </Button>
+            <Button onClick={() => setSetting(true)}>{t('records.setLifetime')}</Button>
+          </>
+        ) : (
+          <span>{t('records.selectedSuspended', { name: refusing.namespace })}</span>
+        )}
         <Button isBusy={read !== null} onClick={() => reading(exportChosen)}>
           {t('records.export')}
         </Button>

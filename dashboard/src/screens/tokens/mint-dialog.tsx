@@ -2,6 +2,7 @@ import { useRef, useState } from 'preact/hooks';
 import type { MintedQueryToken, NamespaceResource } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
 import { useMeta } from '../../app/meta.ts';
+import { useIsOwner } from '../../app/session.ts';
 import { useDraft } from '../../data/drafts.ts';
 import { createRepeatKeys } from '../../data/repeat-key.ts';
 import { t } from '../../text/text.ts';
@@ -18,7 +19,9 @@ export interface MintDialogProps {
 /** Asks for the name and the days of a new query token. */
 export function MintDialog({ namespace, onMinted, onClose }: MintDialogProps) {
   const { value: meta } = useMeta();
-  const { query_token_days_max: longest = 365, query_token_name: nameMax = 100 } = meta?.limits ?? {};
+  const { query_token_days_max: most = 365, query_token_name: nameMax = 100 } = meta?.limits ?? {};
+  const isOwner = useIsOwner();
+  const longest = isOwner ? most : (meta?.limits.query_token_days_of_member ?? most);
   const draft = useDraft(`token ${namespace.id}`, {
     name: '',
     days: String(meta?.limits.query_token_days_default ?? 30),
@@ -62,6 +65,7 @@ export function MintDialog({ namespace, onMinted, onClose }: MintDialogProps) {
           max={longest}
           value={days}
           onInput={(typed) => draft.change({ days: typed })}
+          help={isOwner ? undefined : t('tokens.daysOfMember', { max: longest })}
           error={areDaysGood ? null : t('tokens.faultDays', { max: longest })}
           isRequired
         />

@@ -70,6 +70,8 @@ export interface TokensTabProps {
   readonly namespace: NamespaceResource;
 }
 
+const NO_SHORTCUTS: readonly Shortcut[] = [];
+
 /** Query tokens of a namespace. */
 export function TokensTab({ namespace }: TokensTabProps) {
   const tokens = useTokens(namespace.id);
@@ -79,11 +81,12 @@ export function TokensTab({ namespace }: TokensTabProps) {
   const [asked, setAsked] = useState<QueryTokenResource | null>(null);
   const [revoked, setRevoked] = useState<Revoked | null>(null);
   const shortcuts = useRef<Shortcut[]>([{ keys: 'c', text: 'tokens.new', run: () => setMinting(true) }]);
-  useShortcuts(shortcuts.current);
+  const isSuspended = namespace.suspended === true;
+  useShortcuts(isSuspended ? NO_SHORTCUTS : shortcuts.current);
   if (tokens.state === 'loading') return <Loading />;
   if (tokens.state === 'failed') return <ErrorNote error={tokens.error} again={tokens.again} />;
   const rows = tokens.value.filter(({ session }) => withPages || !session);
-  const create = (
+  const create = isSuspended ? null : (
     <Button tone="primary" onClick={() => setMinting(true)}>
       {t('tokens.new')}
     </Button>
@@ -96,7 +99,9 @@ export function TokensTab({ namespace }: TokensTabProps) {
         <EmptyState
           title={t('tokens.empty', { namespace: namespace.name })}
           text={t('tokens.emptyText')}
-          command={`${keyedCurl()} -s ${location.origin}/api/v1/namespaces/${namespace.id}/query_tokens \\\n  -H 'Content-Type: application/json' \\\n  -d '{"name": "office", "expires_in_days": 90}'`}
+          {...(!isSuspended && {
+            command: `${keyedCurl()} -s ${location.origin}/api/v1/namespaces/${namespace.id}/query_tokens \\\n  -H 'Content-Type: application/json' \\\n  -d '{"name": "office", "expires_in_days": 90}'`,
+          })}
         >
           {create}
         </EmptyState>
@@ -128,7 +133,7 @@ export function TokensTab({ namespace }: TokensTabProps) {
           onChange={() => setWithPages(!withPages)}
         />
       ) : null}
-      {isMinting ? (
+      {isMinting && !isSuspended ? (
         <MintDialog
           namespace={namespace}
           onClose={() => setMinting(false)}

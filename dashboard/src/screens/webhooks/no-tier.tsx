@@ -7,7 +7,8 @@ const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /** To a user whose tier has no webhooks. Only an operator is shown the command that changes it. */
 export function NoTier() {
-  const { email, role } = useUser();
+  const { email, role, organization } = useUser();
+  const quoted = email.replaceAll("'", "'\\''");
   const isOperator = role === 'admin' || LOOPBACK.has(location.hostname);
   return (
     <div class="note warn">
@@ -15,7 +16,14 @@ export function NoTier() {
       {isOperator ? (
         <>
           <p>{t('webhooks.noTierOperator')}</p>
-          <CodeBlock code={`uqrp user tier '${email.replaceAll("'", "'\\''")}' pro`} label="uqrp" />
+          <CodeBlock
+            code={
+              organization === undefined
+                ? `uqrp user tier '${quoted}' pro`
+                : `uqrp organization tier ${organization.id} pro`
+            }
+            label="uqrp"
+          />
         </>
       ) : (
         <p>{t('webhooks.noTierAsk')}</p>

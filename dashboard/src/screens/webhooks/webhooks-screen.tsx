@@ -106,7 +106,7 @@ export function WebhooksScreen() {
           <p class="dim">{limit === undefined ? '' : tn('webhooks.count', list.length, { limit })}</p>
         </>
       ) : null}
-      {isMaking ? <NewWebhook onClose={() => setMaking(false)} /> : null}
+      {isMaking && limit !== 0 ? <NewWebhook onClose={() => setMaking(false)} /> : null}
     </Page>
   );
 }
