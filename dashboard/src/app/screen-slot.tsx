@@ -34,7 +34,8 @@ export function ScreenSlot({ user }: { readonly user: string }) {
   const isReady = Screen !== undefined || found === null;
   useFocusOnHeading(pathname, isReady);
   if (found === null) return <NotFoundScreen params={{ path: pathname }} />;
-  if (part.error !== undefined && Screen === undefined) return <ErrorNote error={part.error} again={part.again} />;
+  if (part.error !== undefined && Screen === undefined)
+    return <ErrorNote error={part.error} again={part.again} />;
   if (Screen === undefined) return <Loading />;
   return (
     <Guard key={`${pathname} ${user}`}>

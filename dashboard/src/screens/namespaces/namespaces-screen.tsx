@@ -93,7 +93,7 @@ export function NamespacesScreen() {
   const shortcuts = useRef<Shortcut[]>([{ keys: 'c', text: 'namespaces.new', run: () => setCreating(true) }]);
   useShortcuts(shortcuts.current);
   const search = place.value.query.get('search') ?? '';
-  const rows = (namespaces.value ?? []).filter(({ name }) => name.startsWith(search.trim().toLowerCase()));
+  const rows = (namespaces.value ?? []).filter(({ name }) => name.includes(search.trim().toLowerCase()));
   const create = (
     <Button tone="primary" onClick={() => setCreating(true)}>
       {t('namespaces.new')}

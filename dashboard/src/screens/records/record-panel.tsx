@@ -85,7 +85,9 @@ export function RecordPanel(props: RecordPanelProps) {
             {tab === 'history' && namespace !== undefined ? (
               <HistoryView namespace={namespace} of={value.key} record={value} />
             ) : null}
-            {tab === 'dns' && namespace?.suspended !== true ? <DnsView record={value} namespace={namespace} meta={meta} /> : null}
+            {tab === 'dns' && namespace?.suspended !== true ? (
+              <DnsView record={value} namespace={namespace} meta={meta} />
+            ) : null}
           </Tabs>
         </>
       )}

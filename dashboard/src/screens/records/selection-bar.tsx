@@ -104,7 +104,8 @@ export function SelectionBar(props: SelectionBarProps) {
   if (chosen.length === 0 && job === null) return null;
   // The server refuses a request with any record of these.
   const suspended = new Set(namespaces.flatMap(({ name, suspended }) => (suspended === true ? [name] : [])));
-  const refusing = suspended.size === 0 ? undefined : chosen.find(({ namespace }) => suspended.has(namespace));
+  const refusing =
+    suspended.size === 0 ? undefined : chosen.find(({ namespace }) => suspended.has(namespace));
   return (
     <div class="note selection">
       <div class="actions">
