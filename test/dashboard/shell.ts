@@ -50,6 +50,23 @@ browserTest('shell', (get) => {
     assert.equal(await page.getByRole('heading', { level: 1 }).count(), 1);
   });
 
+  it('a page that was open during an upgrade offers to be loaded again', async () => {
+    const { context, origin, allow } = get();
+    const page = await context.newPage();
+    await page.goto(`${origin}/`);
+    const link = page.getByRole('link', { name: 'API keys', exact: true });
+    await link.waitFor();
+    // The scripts of before are gone.
+    allow(/404 .*\/assets\//);
+    await page.route('**/assets/**', (route) => route.fulfill({ status: 404 }));
+    await link.click();
+    await page.getByRole('alert').getByText('another version of this page').waitFor();
+    await page.unroute('**/assets/**');
+    await page.getByRole('button', { name: 'Reload' }).click();
+    await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
+    await page.close();
+  });
+
   it('the keyboard alone reaches the content and the navigation', async () => {
     const { page, origin } = get();
     await page.goto(`${origin}/account`);

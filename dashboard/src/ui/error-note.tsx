@@ -3,6 +3,7 @@ import { ApiError, ConnectionError } from '../../../sdk/src/uqrp-sdk.ts';
 import { isOffline } from '../app/offline.ts';
 import { session } from '../app/session.ts';
 import { retryAt } from '../data/retry.ts';
+import { NoSuchPart } from '../data/use-part.ts';
 import { t } from '../text/text.ts';
 import { Button } from './button.tsx';
 import { CopyButton } from './copy-button.tsx';
@@ -47,7 +48,9 @@ export function ErrorNote({ error, again }: ErrorNoteProps) {
         ) : null}
       </p>
       <div class="actions">
-        {again === undefined ? null : <Button onClick={again}>{t('ui.tryAgain')}</Button>}
+        {again === undefined ? null : (
+          <Button onClick={again}>{t(error instanceof NoSuchPart ? 'ui.reload' : 'ui.tryAgain')}</Button>
+        )}
         <CopyButton text={details} label={t('ui.copyDetails')} />
       </div>
     </div>

@@ -182,3 +182,9 @@ create index invitations_expiry on invitations (expires_at);
 alter table webhooks add column url_by text;
 alter table webhooks add column secret_by text;
 `;
+
+/** What `0011-behind` adds: up to where in the log a customer was told who is behind the others. */
+export const BEHIND = `
+alter table event_counters add column behind integer;
+create index event_counters_behind on event_counters (behind) where behind is not null;
+`;

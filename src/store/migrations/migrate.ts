@@ -1,6 +1,6 @@
 import { type Clock, formatTime } from '../../base/time.ts';
 import type { Db, Tx } from '../store.ts';
-import { CHANGES, HOURS, MAKERS, PLAIN_TEXT, recordOrder, TOLD, transparency } from './changes.ts';
+import { BEHIND, CHANGES, HOURS, MAKERS, PLAIN_TEXT, recordOrder, TOLD, transparency } from './changes.ts';
 import { FIRST_TABLES, WEBHOOKS } from './first-release.ts';
 import { secondRelease } from './second-release.ts';
 
@@ -16,6 +16,7 @@ const STEPS: Readonly<Record<string, (engine: Db['engine']) => string>> = {
   '0008-hours': () => HOURS,
   '0009-transparency': transparency,
   '0010-makers': () => MAKERS,
+  '0011-behind': () => BEHIND,
 };
 
 /** The last step: what a process that does not migrate waits for. */

@@ -57,8 +57,6 @@ alter table namespaces rename column user_id to customer_id;
 alter table api_keys rename column user_id to customer_id;
 alter table webhooks rename column user_id to customer_id;
 alter table event_counters rename column user_id to customer_id;
-alter table event_counters add column behind integer;
-create index event_counters_behind on event_counters (behind) where behind is not null;
 create table invitations (
   id text not null primary key,
   customer_id text not null references customers (id) on delete cascade,
