@@ -4,7 +4,8 @@ import { randomInt } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { plantedEnvironment } from '../../scripts/plant.ts';
-import { PLANTED_FAULTS, PLANTED_SEEDS } from './planted-faults.ts';
+import { PLANTED_FAULTS } from './planted-faults.ts';
+import { findPlanted } from './planted-search.ts';
 import { NEW_BELOW, runSeeds, shortestOf } from './runner.ts';
 import { simulateSeeds } from './seeds.ts';
 import { SMALL_LIMITS } from './small-limits.ts';
@@ -47,14 +48,7 @@ describe('the feed in a simulation', () => {
   for (const name of PLANTED) {
     const fault = PLANTED_FAULTS[name]!;
     it(`finds the planted fault "${name}", and a run of few steps that shows it`, async () => {
-      const { failures } = await runSeeds({
-        first: 1,
-        last: PLANTED_SEEDS,
-        processes: 1,
-        fault,
-        failuresMax: 1,
-      });
-      const [found] = failures;
+      const found = await findPlanted(name);
       assert.match(found?.message ?? 'not found', fault.finds);
       const steps = await shortestOf(found!, 64, fault);
       assert.ok(steps.length < 20, steps.join());
