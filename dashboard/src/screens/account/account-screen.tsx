@@ -11,8 +11,8 @@ import { SettingsCard } from './settings-card.tsx';
 export function AccountScreen() {
   const { email } = useUser();
   const { value: meta } = useMeta();
-  // The counts in the question before the deletion are those of now.
   const isOwner = useIsOwner();
+  // The counts in the question before the deletion are those of now.
   useEffect(() => {
     refreshUser().catch(() => undefined);
   }, []);
