@@ -1,6 +1,6 @@
 /** The one client of the API. Its credential is the session cookie, which no script can read. */
 import { Uqrp } from '../../../sdk/src/uqrp-sdk.ts';
-import { noteRequest } from './offline.ts';
+import { noteFailure } from './offline.ts';
 
 /** Called when the API says that there is no session. */
 type OnSessionLost = () => void;
@@ -20,7 +20,7 @@ export const api = new Uqrp({
   fetch: async (url, init) => {
     const response = await fetch(url, init).catch((error: unknown) => {
       // A write or a stream says it too: no read may be under way.
-      if (init.signal?.aborted !== true) noteRequest(false);
+      if (init.signal?.aborted !== true) noteFailure();
       throw error;
     });
     // Requests of the sign-in are 401 for a wrong code.

@@ -1,14 +1,27 @@
 /**
- * Whether the server can be reached: how the last request ended, and nothing else. What the browser says of the network is only a reason to
+ * Whether the server can be reached: how the last requests ended, and nothing else. What the browser says of the network is only a reason to
  * ask again: without a network interface it says "offline", and a server on this machine answers all the same.
  */
 import { signal } from '@preact/signals';
 
 export const isOffline = signal(false);
 
-/** Told after each read, and of each other request without an answer. @param arrived whether there was an answer of any kind */
-export function noteRequest(arrived: boolean): void {
-  isOffline.value = !arrived;
+/** Milliseconds of performance.now(): when the last request ended without an answer. */
+let failedAt = -1;
+
+/** Told of each request that ended without an answer. */
+export function noteFailure(): void {
+  failedAt = performance.now();
+  isOffline.value = true;
+}
+
+/**
+ * Told of the answer to each read, of any kind. What was sent before the last failure says nothing: it may be an answer from before the
+ * server was away, and arrive late.
+ * @param sentAt milliseconds of performance.now()
+ */
+export function noteAnswer(sentAt: number): void {
+  if (sentAt >= failedAt) isOffline.value = false;
 }
 
 /** @param readAgain called when the network goes or comes */

@@ -3,6 +3,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type ComponentType, h, options, render } from 'preact';
 import { ConnectionError } from '../../../sdk/src/uqrp-sdk.ts';
+import { isOffline, noteFailure } from '../app/offline.ts';
 import { forgetResources, invalidate, type Resource, setResource, useResource } from './resource.ts';
 
 const HOUR = 3_600_000;
@@ -240,5 +241,18 @@ describe('what is read from the API', () => {
     reads.begun[2]!.fail(error);
     await settled();
     assert.deepEqual([shown.now().state, shown.now().value, shown.now().error], ['ready', 'value', error]);
+  });
+
+  it('an answer that was asked for before the server was away does not say that it is back', async () => {
+    const reads = new Reads();
+    const shown = await show('k', reads);
+    noteFailure();
+    reads.begun[0]!.end('from before');
+    await settled();
+    assert.deepEqual([isOffline.peek(), shown.now().value], [true, 'from before']);
+    shown.now().again();
+    reads.begun[1]!.end('from after');
+    await settled();
+    assert.deepEqual([isOffline.peek(), shown.now().value], [false, 'from after']);
   });
 });

@@ -4,7 +4,7 @@
  */
 import { type Signal, signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { noteRequest } from '../app/offline.ts';
+import { noteAnswer, noteFailure } from '../app/offline.ts';
 import { retryAt } from './retry.ts';
 
 export type Resource<T> = {
@@ -125,13 +125,14 @@ function read(entry: Entry): void {
   stop(entry);
   const reading = new AbortController();
   entry.reading = reading;
-  entry.readAt = performance.now();
+  const sentAt = performance.now();
+  entry.readAt = sentAt;
   entry.fetch(reading.signal).then(
     (value) => {
       if (reading.signal.aborted) return;
       entry.reading = null;
       entry.failures = 0;
-      noteRequest(true);
+      noteAnswer(sentAt);
       entry.now.value = { value, hasValue: true, error: undefined };
       if (entry.isOld) read(entry);
     },
@@ -142,7 +143,8 @@ function read(entry: Entry): void {
       entry.failures += 1;
       entry.now.value = { ...entry.now.peek(), error };
       const plan = retryAt(error, entry.failures);
-      noteRequest(plan.arrived);
+      if (plan.arrived) noteAnswer(sentAt);
+      else noteFailure();
       if (entry.users === 0) return;
       if (plan.waitMs === null) {
         // Once for all who asked during the read that failed.
