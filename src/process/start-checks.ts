@@ -10,6 +10,7 @@ import type { Clock } from '../base/time.ts';
 import { findPortFault, findPortHolder, type PortFault, type PortUse } from '../dns/port-check.ts';
 import { type Config, StartError } from '../ops/config/config.ts';
 import { deriveKey, type Secret, secretFingerprint } from '../ops/config/data-dir.ts';
+import type { TablesUse } from '../store/migrations/migrate.ts';
 import { lockDataDir, type ServerLock } from '../store/sqlite/server-lock.ts';
 import type { Store } from '../store/store.ts';
 
@@ -33,14 +34,14 @@ export function takeServerLock(dataDir: string): ServerLock {
 
 /**
  * Opens the store and compares its secret.
- * @param mayUpgrade as of `openStore`
+ * @param tables as of `openStore`
  * @throws StartError when the database is unusable or has another secret
  */
 export async function openCheckedStore(
   config: StoreSettings,
   secret: Secret,
   clock: Clock,
-  mayUpgrade = true,
+  tables: TablesUse = 'upgrade',
 ): Promise<Store> {
   const { dataDir, databaseUrl } = config;
   // Not loaded in an edge node, which has no store.
@@ -48,7 +49,7 @@ export async function openCheckedStore(
     import('../store/open.ts'),
     import('../store/service-facts.ts'),
   ]);
-  const store = await openStore({ dataDir, databaseUrl, clock, mayUpgrade }).catch((error: unknown) => {
+  const store = await openStore({ dataDir, databaseUrl, clock, tables }).catch((error: unknown) => {
     throw storeFault(error, config) ?? error;
   });
   const encryption = webhookSecretEncryption(secret);

@@ -88,7 +88,7 @@ export async function runOverStore<T>(
   }
   const secret = loadSecret(dataDir, config.secret, mayCreate);
   // A server of an earlier release may run: it could not start again over upgraded tables.
-  const store = await openCheckedStore(config, secret, clock, lacksServer(config));
+  const store = await openCheckedStore(config, secret, clock, lacksServer(config) ? 'upgrade' : 'make');
   try {
     return await run(makeDeps(config, store, secret, clock), secret);
   } catch (error) {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { makeFolderSync, systemFiles } from '../base/files.ts';
 import type { Clock } from '../base/time.ts';
+import type { TablesUse } from './migrations/migrate.ts';
 import { openSqliteStore } from './sqlite/sqlite-store.ts';
 import type { Store } from './store.ts';
 
@@ -12,21 +13,19 @@ interface StoreOptions {
   /** `postgres://...`, or null for the embedded engine. */
   readonly databaseUrl: string | null;
   readonly clock: Clock;
-  /** False: opens PostgreSQL without asking the server for anything, and never changes its tables. */
-  readonly mayMigrate?: boolean;
-  /** False: tables of an earlier release are not changed. A server of that release may run over them. */
-  readonly mayUpgrade?: boolean;
+  /** Default `upgrade`. A server of an earlier release may run over its tables. With `look` PostgreSQL is not asked for anything yet. */
+  readonly tables?: TablesUse;
 }
 
-/** Opens the store that the configuration asks for, with its tables up to date. */
+/** Opens the store that the configuration asks for. */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { dataDir, databaseUrl, clock, mayMigrate, mayUpgrade } = options;
+  const { dataDir, databaseUrl, clock, tables } = options;
   if (databaseUrl !== null) {
     const { openPostgresStore } = await import('./postgres/postgres-store.ts');
-    return openPostgresStore(databaseUrl, clock, { mayMigrate, mayUpgrade });
+    return openPostgresStore(databaseUrl, clock, tables);
   }
   makeFolderSync(dataDir, 0o700);
-  return openSqliteStore({ file: join(dataDir, SQLITE_FILE), clock, mayUpgrade });
+  return openSqliteStore({ file: join(dataDir, SQLITE_FILE), clock, tables });
 }
 
 /** Whether the data directory holds a database of the embedded engine that is not empty. */

@@ -171,6 +171,7 @@ browserTest('namespaces', (get) => {
     const panel = page.getByRole('dialog', { name: 'kept.gamma.v1' });
     await panel.getByText('The operator has suspended gamma.').waitFor();
     assert.equal(await refused.count(), 0);
+    assert.deepEqual(await panel.getByRole('tab').allInnerTexts(), ['Data', 'History']);
     await page.goto(`${origin}/namespaces/gamma?tab=tokens`);
     await page.getByRole('heading', { name: 'No query tokens in gamma' }).waitFor();
     assert.equal(await page.getByRole('button', { name: 'New token' }).count(), 0);

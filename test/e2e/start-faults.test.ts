@@ -162,6 +162,7 @@ describe('what stops a start says what it is', () => {
     const settings = settingsFor(stopped.dataDir);
     try {
       db.exec(EARLIER);
+      await runCli(['doctor'], settings);
       for (const args of [
         ['user', 'list'],
         ['user', 'create', 'ada@example.net'],
@@ -189,6 +190,7 @@ describe('what stops a start says what it is', () => {
       const made = await runCli(['user', 'create', 'ada@example.net'], settings);
       assert.equal(made.code, 0, made.errors);
       await database.query(EARLIER);
+      await runCli(['doctor'], settings);
       const { code, errors } = await runCli(['user', 'list'], settings);
       assert.deepEqual([code, OF_EARLIER.test(errors)], [1, true], errors);
       const started = await startUqrp(settings, data);

@@ -15,8 +15,14 @@ interface Found extends FailedSeed {
   readonly isNoted: boolean;
 }
 
-/** @returns the first seed that fails; null: none up to `PLANTED_SEEDS` does */
-export async function findPlanted(name: string): Promise<Found | null> {
+/**
+ * @param seeds first and last; else the noted one, and then all up to `PLANTED_SEEDS`
+ * @returns the first seed that fails; null: none does
+ */
+export async function findPlanted(
+  name: string,
+  seeds: readonly [number, number] | null = null,
+): Promise<Found | null> {
   const fault = PLANTED_FAULTS[name]!;
   const find = async (first: number, last: number): Promise<Omit<Found, 'isNoted'> | null> => {
     const small = fault.small ? 'all' : 'none';
@@ -25,10 +31,10 @@ export async function findPlanted(name: string): Promise<Found | null> {
       ? null
       : { ...failures[0], isRight: fault.finds.test(failures[0].message) };
   };
-  const seed = noted[name];
+  const seed = seeds === null ? noted[name] : undefined;
   const known = seed === undefined ? null : await find(seed, seed);
   if (known?.isRight) return { ...known, isNoted: true };
-  const found = await find(1, PLANTED_SEEDS);
+  const found = await find(...(seeds ?? [1, PLANTED_SEEDS]));
   return found && { ...found, isNoted: false };
 }
 

@@ -4,7 +4,7 @@
  *   run.ts --seed N [--only 0,3,17] [--trace]    one seed, or some steps of its storm, with what happens and when
  *   run.ts --seeds 1-500                         many, on all cores, with how often each fault and each path was reached
  *   run.ts --minutes 10 [--totals FILE]          new ones; with FILE the sums of several runs
- *   run.ts --fault NAME [--seeds 1-200]          with a fault of planted-faults.ts, until it is found
+ *   run.ts --fault NAME [--seeds 1-200]          with a fault of planted-faults.ts, by the seed that found it last, else by the first that does
  *
  * `--small`: with the small limits that every second process of the last but one has. `--jobs N`: processes.
  */
@@ -14,7 +14,8 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { plantedEnvironment } from '../../scripts/plant.ts';
-import { PLANTED_FAULTS, PLANTED_SEEDS } from './planted-faults.ts';
+import { PLANTED_FAULTS } from './planted-faults.ts';
+import { findPlanted } from './planted-search.ts';
 import { REACHED } from './reached.ts';
 import { type FailedSeed, NEW_BELOW, type RunResult, runSeeds, shortestOf } from './runner.ts';
 import { simulateSeeds } from './seeds.ts';
@@ -96,25 +97,15 @@ async function many(): Promise<number> {
 }
 
 async function find(name: string): Promise<number> {
-  const began = performance.now();
-  const [first, last] = (values.seeds ?? `1-${PLANTED_SEEDS}`).split('-').map(Number);
-  const result = await runSeeds({
-    first: first!,
-    last: last!,
-    processes: 1,
-    fault: fault!,
-    failuresMax: 1,
-    small: values.small || fault!.small ? 'all' : 'none',
-  });
-  await report(result, began);
-  const found = result.failures[0];
-  const isRight = found !== undefined && fault!.finds.test(found.message);
+  const [first, last = first] = values.seeds?.split('-').map(Number) ?? [];
+  const found = await findPlanted(name, first === undefined ? null : [first, last!]);
+  if (found !== null) await printShortest(found);
   print(
-    found === undefined
+    found === null
       ? `${name}: not found`
-      : `${name}: found by seed ${found.seed}${isRight ? '' : ', by another message than it should be'}`,
+      : `${name}: found by seed ${found.seed}${found.isRight ? '' : ', by another message than it should be'}`,
   );
-  return isRight ? 0 : 1;
+  return found?.isRight ? 0 : 1;
 }
 
 /** @returns how many failed */

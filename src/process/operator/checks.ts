@@ -198,7 +198,7 @@ function sqliteFacts(dataDir: string): StoreFacts {
 }
 
 async function postgresFacts({ dataDir, databaseUrl }: StoreConfig, clock: Clock): Promise<StoreFacts> {
-  const store = await openStore({ dataDir, databaseUrl, clock, mayMigrate: false });
+  const store = await openStore({ dataDir, databaseUrl, clock, tables: 'look' });
   try {
     // Bounded: a server that does not answer ends the check after little more than a second.
     await store.ping();

@@ -166,7 +166,7 @@ async function withZoneKeys<T>(
 ): Promise<T> {
   if (databaseUrl === null) return run(fileZoneKeys(dataDir, clock));
   const key = deriveKey(loadSecret(dataDir, secret, false), ENCRYPTION_KEY.label, ENCRYPTION_KEY.octets);
-  const store = await openStore({ dataDir, databaseUrl, clock, mayMigrate: false });
+  const store = await openStore({ dataDir, databaseUrl, clock, tables: 'look' });
   try {
     // Bounded: a database that does not answer ends the check after little more than a second.
     await store.ping();

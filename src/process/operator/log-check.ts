@@ -36,7 +36,7 @@ export async function checkTransparencyLog(config: Config, clock: Clock): Promis
   const hasFile = systemFiles.facts(join(dataDir, 'uqrp.sqlite')) !== null;
   if (role === 'edge' || (databaseUrl === null && !hasFile)) return [];
   try {
-    const store = await openStore({ dataDir, databaseUrl, clock, mayMigrate: false });
+    const store = await openStore({ dataDir, databaseUrl, clock, tables: 'look' });
     try {
       // Bounded: a database that does not answer ends the check after little more than a second.
       await store.ping();

@@ -4,6 +4,9 @@ import { BEHIND, CHANGES, HOURS, MAKERS, PLAIN_TEXT, recordOrder, TOLD, transpar
 import { FIRST_TABLES, WEBHOOKS } from './first-release.ts';
 import { secondRelease } from './second-release.ts';
 
+/** What may be done to the tables of a database: nothing; to make them where there are none; to bring those of an earlier release up to date too. */
+export type TablesUse = 'look' | 'make' | 'upgrade';
+
 /** In order, forward only. A name that was released is never changed or removed. */
 const STEPS: Readonly<Record<string, (engine: Db['engine']) => string>> = {
   '0001-first-tables': () => FIRST_TABLES,
@@ -31,17 +34,17 @@ const DROP_LOCK = 'drop table if exists kysely_migration_lock';
 /**
  * Brings the tables up to date. The caller's transaction must keep other processes out, and commits all steps or none. On SQLite
  * foreign keys must be off; they are checked here, after the steps.
- * @param mayUpgrade false: tables are made where there are none, and never changed
- * @throws OtherSchemaError when a later release migrated the database, or it must be upgraded and may not; the error of a step that fails
+ * @throws OtherSchemaError when a later release migrated the database, or it must be upgraded and may not be; the error of a step that fails
  */
-export async function migrate(tx: Tx, clock: Clock, mayUpgrade = true): Promise<void> {
+export async function migrate(tx: Tx, clock: Clock, use: TablesUse = 'upgrade'): Promise<void> {
+  if (use === 'look') return;
   await tx.execute(MAKE_LIST, []);
   const done = await namesIn(tx);
   const unknown = done.findLast((name) => !(name in STEPS));
   if (unknown !== undefined) throw new OtherSchemaError(laterSchemaText(unknown));
   const steps = Object.entries(STEPS).filter(([name]) => !done.includes(name));
   const last = done.at(-1);
-  if (!mayUpgrade && last !== undefined && steps.length > 0)
+  if (use === 'make' && last !== undefined && steps.length > 0)
     throw new OtherSchemaError(earlierSchemaText(last));
   for (const [name, step] of steps) {
     for (const sql of statementsOf(step(tx.engine), tx.engine)) await tx.execute(sql, []);

@@ -22,7 +22,7 @@ describe('a store that is lost', () => {
 
 describe('a store that may not migrate', { skip: postgresMissing() ?? false }, () => {
   it('opens without its server, and leaves the tables as they are', async () => {
-    const options = { dataDir: '/none', clock: Date.now, mayMigrate: false };
+    const options = { dataDir: '/none', clock: Date.now, tables: 'look' as const };
     const nowhere = 'postgres://uqrp@127.0.0.1:1/none';
     const cutOff = await openStore({ ...options, databaseUrl: nowhere });
     await assert.rejects(cutOff.changes.bounds(), /ECONNREFUSED/);

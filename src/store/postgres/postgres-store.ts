@@ -7,7 +7,7 @@ import { vacuumKeys } from '../destroyed-keys.ts';
 import { isTransient } from '../engine/engine-errors.ts';
 import { type Marks, marksOf, StoreSignals } from '../engine/signals.ts';
 import { changeSource } from '../log/change-reader.ts';
-import { migrate } from '../migrations/migrate.ts';
+import { migrate, type TablesUse } from '../migrations/migrate.ts';
 import type { Store, Tx } from '../store.ts';
 import { inTransaction, losesOpen, newPool, PATIENT_TIMEOUT, poolReader } from './driver.ts';
 import { noticeMove } from './failover.ts';
@@ -28,20 +28,19 @@ const MIGRATION_LOCK = 7_352_114_901_223;
 
 /**
  * Opens the store on a PostgreSQL database and migrates it. Rejects when the server cannot be reached.
- * @param options of `openStore`
  */
 export async function openPostgresStore(
   url: string,
   clock: Clock,
-  { mayMigrate = true, mayUpgrade = true } = {},
+  tables: TablesUse = 'upgrade',
 ): Promise<Store> {
   const prepare = (client: ClientBase): Promise<void> => noticeMove(client, clock);
   const writePool = newPool(url, WRITE_POOL, { prepare });
   const readPool = newPool(url, READ_POOL, { prepare });
   const read = poolReader(readPool);
   try {
-    if (mayMigrate) {
-      await migrateLocked(writePool, (tx) => migrate(tx, clock, mayUpgrade));
+    if (tables !== 'look') {
+      await migrateLocked(writePool, (tx) => migrate(tx, clock, tables));
       // Its connection was made before there were tables.
       await onConnection(writePool, prepare);
     }

@@ -9,7 +9,7 @@ import { isBusy } from '../engine/engine-errors.ts';
 import { type Marks, NO_MARKS, StoreSignals } from '../engine/signals.ts';
 import { changeSource } from '../log/change-reader.ts';
 import { createRecentChanges } from '../log/recent-changes.ts';
-import { migrate } from '../migrations/migrate.ts';
+import { migrate, type TablesUse } from '../migrations/migrate.ts';
 import { type Store, WORK_TOPICS } from '../store.ts';
 import { type Database, readerOn, SqliteConnection } from './driver.ts';
 import { GroupCommit } from './group-commit.ts';
@@ -39,14 +39,14 @@ export interface SqliteOptions extends Partial<Pick<WatchCommitsOptions, 'watchF
   readonly timers?: Timers | undefined;
   readonly random?: Random | undefined;
   /** As of `openStore`. */
-  readonly mayUpgrade?: boolean | undefined;
+  readonly tables?: TablesUse | undefined;
   /** Opens a connection. */
   readonly connect?: (file: string, options: DatabaseSyncOptions) => Database;
 }
 
 /** Opens the embedded engine on one file, creating and migrating it. Several processes may have it open. */
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
-  const { file, clock, timers = realTimers, connect = connectTo, mayUpgrade } = options;
+  const { file, clock, timers = realTimers, connect = connectTo, tables } = options;
   // SQLite gives its log and index files the mode of this file.
   systemFiles.open(file, 'a', 0o600).close();
   systemFiles.setMode(file, 0o600);
@@ -86,7 +86,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
       signals.tell(marks);
     };
     commits = new GroupCommit(writer, committed, ports);
-    await commits.write((tx) => migrate(tx, clock, mayUpgrade));
+    await commits.write((tx) => migrate(tx, clock, tables));
     writer.run('pragma foreign_keys = ON');
     reader = new SqliteConnection(connect(file, { timeout: BUSY_TIMEOUT, readOnly: true }));
   } catch (error) {

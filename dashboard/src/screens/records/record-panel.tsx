@@ -57,6 +57,10 @@ export function RecordPanel(props: RecordPanelProps) {
   const mark = value === undefined ? undefined : marks.get(value.key);
   const seen = useSeldom(mark === undefined ? '' : t(`records.seen_${mark.kind}`, { time: time(mark.at) }));
   const namespace = namespaces.find(({ name }) => name === value?.namespace);
+  // A suspended namespace is refused over DNS.
+  const isSuspended = namespace?.suspended === true;
+  const tabs = TABS.filter((one) => one.id !== 'dns' || !isSuspended);
+  const shown = tabs.some((one) => one.id === tab) ? tab : TABS[0].id;
   return (
     <Dialog title={value?.key ?? t('records.one')} place="side" onClose={() => onClose(value?.key)}>
       <p class={seen === '' ? 'hidden' : 'note warn'} role="status">
@@ -70,7 +74,7 @@ export function RecordPanel(props: RecordPanelProps) {
             <CopyAs
               variants={recordSnippets(value.key, meta, location.origin, namespace?.public_read === true)}
             />
-            {namespace?.suspended === true ? null : (
+            {isSuspended ? null : (
               <>
                 <Button onClick={() => onEdit(value)}>{t('records.edit')}</Button>
                 <Button tone="danger" onClick={() => onDelete(value)}>
@@ -80,14 +84,12 @@ export function RecordPanel(props: RecordPanelProps) {
             )}
           </div>
           <SuspendedNote namespace={namespace} />
-          <Tabs label={t('records.views')} tabs={TABS} current={tab} onChange={setTab}>
-            {tab === 'data' ? <PayloadPanel record={value} /> : null}
-            {tab === 'history' && namespace !== undefined ? (
+          <Tabs label={t('records.views')} tabs={tabs} current={shown} onChange={setTab}>
+            {shown === 'data' ? <PayloadPanel record={value} /> : null}
+            {shown === 'history' && namespace !== undefined ? (
               <HistoryView namespace={namespace} of={value.key} record={value} />
             ) : null}
-            {tab === 'dns' && namespace?.suspended !== true ? (
-              <DnsView record={value} namespace={namespace} meta={meta} />
-            ) : null}
+            {shown === 'dns' ? <DnsView record={value} namespace={namespace} meta={meta} /> : null}
           </Tabs>
         </>
       )}
