@@ -1,6 +1,11 @@
 /** Milliseconds since the Unix epoch. Only a composition root makes the real clock. */
 export type Clock = () => number;
 
+/** Whether a time is still to come. One more than `longestMs` away was set before the clock was set back: it is over. */
+export function isAhead(until: number, now: number, longestMs: number): boolean {
+  return now < until && until - now <= longestMs;
+}
+
 export const TIMESTAMP =
   /^(\d{4})-(\d{2})-(\d{2})(?:[Tt](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(?:[Zz]|([+-])(\d{2}):?(\d{2})))?$/;
 

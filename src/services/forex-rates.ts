@@ -1,3 +1,4 @@
+import { isAhead } from '../base/time.ts';
 import {
   at,
   call,
@@ -82,7 +83,7 @@ export function ecb(base: string, { outbound, agent }: SourceContext): Source<Ra
     // Limits lookups in the table, which cost no request.
     limits: [{ calls: 1000, perMs: 10_000 }],
     async load(key, _validator, now) {
-      if (table === null || now >= keptUntil) {
+      if (table === null || !isAhead(keptUntil, now, KEEP_MS)) {
         keptUntil = now + KEEP_MS;
         table = fetchTable(now);
         if ((await table).kind !== 'value') keptUntil = now + RETRY_MS;

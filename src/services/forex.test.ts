@@ -77,6 +77,10 @@ describe('forex', () => {
         rig.hits.map(({ path }) => path),
         ['/stats/eurofxref/eurofxref-daily.xml'],
       );
+      // Set back, the clock does not tell how old the table is.
+      rig.now -= 7_200_000;
+      await askName(service, 'get.usd-gbp.forex.public.v1', rig.now);
+      assert.equal(rig.hits.length, 2);
     } finally {
       rig.close();
     }

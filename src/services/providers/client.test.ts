@@ -101,6 +101,29 @@ describe('the provider client', () => {
     assert.deepEqual(await ask(), fresh(3));
   });
 
+  for (const bad of [{ kind: 'failed' }, { kind: 'limited', waitMs: 60_000 }] as const) {
+    it(`asks a source that was ${bad.kind} again when the clock is set back, not after it has caught up`, async () => {
+      first.answers = [bad];
+      second.answers = [bad];
+      for (let i = 0; i < 5; i++) assert.notEqual((await ask()).kind, 'value');
+      const calls = first.calls.length;
+      assert.notEqual((await ask()).kind, 'value');
+      assert.equal(first.calls.length, calls, 'it pauses');
+      now -= 2 * 3_600_000;
+      first.answers = [value(1)];
+      assert.deepEqual(await ask(), fresh(1));
+    });
+  }
+
+  it('loads a stale value again when the clock is set back during the rest after a failure', async () => {
+    first.answers = [value(1), { kind: 'failed' }, value(2)];
+    await ask();
+    now += STALE_MS - 1;
+    assert.ok(isStale(await ask()));
+    now -= STALE_MS - 1 - 3 * TTL_MS;
+    assert.deepEqual(await ask(), fresh(2));
+  });
+
   it('forgets a value at the age where it misleads', async () => {
     first.answers = [value(1), { kind: 'failed' }];
     await ask();

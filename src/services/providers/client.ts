@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/time.ts';
+import { type Clock, isAhead } from '../../base/time.ts';
 import { type Asker, Budget, type BudgetState, Shares } from './budget.ts';
 import type { Feed, FeedName, Feeds, FeedValues } from './feeds.ts';
 import type { Reading } from './outcome.ts';
@@ -25,7 +25,11 @@ export const CLOSED: Breaker = { failures: 0, openUntil: 0, pauseMs: PAUSE_FIRST
 /** `probing`: a probe is in progress. */
 export function mayCall(breaker: Breaker, probing: boolean, now: number): boolean {
   if (breaker.failures < FAILURES_MAX) return true;
-  return now >= breaker.openUntil && !probing;
+  return !isOpen(breaker, now) && !probing;
+}
+
+function isOpen({ openUntil }: Breaker, now: number): boolean {
+  return isAhead(openUntil, now, PAUSE_MAX_MS);
 }
 
 export function succeeded(): Breaker {
@@ -34,7 +38,7 @@ export function succeeded(): Breaker {
 
 /** A failed probe doubles the pause, up to five minutes. Calls that started before the breaker opened do not count. */
 export function failedAt(breaker: Breaker, now: number): Breaker {
-  if (now < breaker.openUntil) return breaker;
+  if (isOpen(breaker, now)) return breaker;
   const failures = breaker.failures + 1;
   if (failures < FAILURES_MAX) return { ...breaker, failures };
   return {
@@ -72,12 +76,14 @@ class GuardedSource<T> {
   /** Calls the source if budget and breaker allow it. Never rejects. */
   async load(key: string, validator: string | null, clock: () => number, asker: Asker): Promise<Fetched<T>> {
     const now = clock();
-    if (now < this.blockedUntil) return { kind: 'limited', waitMs: this.blockedUntil - now };
+    if (isAhead(this.blockedUntil, now, WAIT_MAX_MS)) {
+      return { kind: 'limited', waitMs: this.blockedUntil - now };
+    }
     if (!mayCall(this.breaker, this.probing, now)) return { kind: 'failed' };
     if (!this.running.hasRoom(asker, CALLS_MAX - this.calls)) return { kind: 'limited', waitMs: BUSY_MS };
     const waitMs = this.budget.take(now, asker);
     if (waitMs > 0) return { kind: 'limited', waitMs };
-    const isProbe = this.breaker !== CLOSED && now >= this.breaker.openUntil;
+    const isProbe = this.breaker.failures >= FAILURES_MAX;
     if (isProbe) this.probing = true;
     this.calls++;
     this.running.take(asker);

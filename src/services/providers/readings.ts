@@ -1,5 +1,5 @@
 import { realTimers } from '../../base/lifecycle/timers.ts';
-import type { Clock } from '../../base/time.ts';
+import { type Clock, isAhead } from '../../base/time.ts';
 import { type Asker, askerName } from './budget.ts';
 import type { Feed, FeedName, FeedValues } from './feeds.ts';
 import type { Reading } from './outcome.ts';
@@ -75,10 +75,9 @@ export function makeReadingClient(options: ReadingClientOptions): ReadingClient 
     const now = clock();
     const entry = usable(entries.get(id), feed, now);
     if (entry !== null && now < entry.freshUntil) return reading(entry);
-    if (entry !== null && now < (resting.get(id) ?? 0)) return reading(entry, resting.get(id));
-    if (entry !== null && now < (resting.get(restOf(id, asker)) ?? 0)) {
-      return reading(entry, now + STALE_UNTIL_MS);
-    }
+    const rests = (name: string): boolean => isAhead(resting.get(name) ?? 0, now, REST_MS);
+    if (entry !== null && rests(id)) return reading(entry, resting.get(id));
+    if (entry !== null && rests(restOf(id, asker))) return reading(entry, now + STALE_UNTIL_MS);
     const loading = loadFor(id, feedName, key, entry, asker);
     if (entry === null || entry.value === null) {
       return loading.then((result) => ('kind' in result ? result : loaded(result)));

@@ -82,6 +82,19 @@ describe('the providers of a worker', () => {
     assert.equal(questions.length, 1);
   });
 
+  it('asks again when the clock was set back, and does not hold a value until it has caught up', async () => {
+    const { worker, questions, client } = open();
+    const first = worker.ask('crypto', 'A', NOW);
+    await arrived(questions, 1);
+    answer(client, questions[0]!, reading(1));
+    await first;
+    const again = worker.ask('crypto', 'A', NOW - 2 * 3_600_000);
+    assert.ok(again instanceof Promise);
+    await arrived(questions, 2);
+    answer(client, questions[1]!, reading(2));
+    assert.deepEqual(await again, reading(2));
+  });
+
   it('keeps what holds, and nothing else', async () => {
     const table: readonly [Reading<unknown>, boolean][] = [
       [reading(1), true],

@@ -57,6 +57,8 @@ interface Pending {
 
 interface Local {
   readonly reading: Reading<unknown>;
+  /** When it was asked for. Before this time it is void, because the clock was set back. */
+  readonly since: number;
   readonly until: number;
 }
 
@@ -89,7 +91,7 @@ export function openWorkerProviders(options: WorkerProvidersOptions): Providers 
     if (!feeds.has(feed)) return OFF;
     const name = `${feed} ${key}`;
     const known = local.get(name);
-    if (known !== undefined && now < known.until) return known.reading;
+    if (known !== undefined && now >= known.since && now < known.until) return known.reading;
     const other = pending.get(name);
     if (other !== undefined) {
       if (other.share === share) return other.answer;
@@ -98,7 +100,7 @@ export function openWorkerProviders(options: WorkerProvidersOptions): Providers 
         reading.kind === 'limited' ? ask(feed, key, now, share) : reading,
       );
     }
-    return known !== undefined || admitNew(feed, now, share) ? question(name, feed, key, share) : BUSY;
+    return known !== undefined || admitNew(feed, now, share) ? question(name, feed, key, now, share) : BUSY;
   }
 
   function admitNew(feed: FeedName, now: number, share: number): boolean {
@@ -116,14 +118,20 @@ export function openWorkerProviders(options: WorkerProvidersOptions): Providers 
   }
 
   /** The reading, or `late`. Concurrent questions for a key share one promise. */
-  function question(name: string, feed: FeedName, key: string, share: number): Promise<Reading<unknown>> {
+  function question(
+    name: string,
+    feed: FeedName,
+    key: string,
+    now: number,
+    share: number,
+  ): Promise<Reading<unknown>> {
     const id = ++lastId;
     const answer = new Promise<Reading<unknown>>((resolve) => {
       const cancel = realTimers.after(patienceMs, () => resolve(LATE));
       waiting.set(id, (reading) => {
         cancel();
         pending.delete(name);
-        keep(name, reading);
+        keep(name, reading, now);
         resolve(reading);
       });
     });
@@ -132,10 +140,10 @@ export function openWorkerProviders(options: WorkerProvidersOptions): Providers 
     return answer;
   }
 
-  function keep(name: string, reading: Reading<unknown>): void {
+  function keep(name: string, reading: Reading<unknown>, since: number): void {
     local.delete(name);
     if (reading.kind !== 'value' && reading.kind !== 'missing') return;
-    local.set(name, { reading, until: reading.until });
+    local.set(name, { reading, since, until: reading.until });
     if (local.size <= entriesMax) return;
     const { value: first, done } = local.keys().next();
     if (done !== true) local.delete(first);
