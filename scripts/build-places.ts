@@ -28,6 +28,8 @@ interface City {
   readonly lon: number;
   /** Of the country or of a first-level region. */
   readonly capital: boolean;
+  /** A part of another place. */
+  readonly part: boolean;
   /** `<country> <region code> <time zone>`: a region of two zones is two lines of the table. */
   readonly region: string;
   readonly population: number;
@@ -37,6 +39,7 @@ interface City {
 /** GeoNames feature codes of abandoned, destroyed and historical places, and of settlements without a municipality. */
 const GONE: ReadonlySet<string> = new Set(['PPLQ', 'PPLW', 'PPLH', 'PPLCH', 'STLMT', 'PPLR']);
 const CAPITALS: ReadonlySet<string> = new Set(['PPLC', 'PPLA']);
+const PART = 'PPLX';
 /** Minimum population of a place that is not a capital. */
 const POPULATION_MIN = 1000;
 /** Minimum population of a place that keeps its names in other scripts. */
@@ -126,6 +129,7 @@ function readCities(): City[] {
       lat: Number(row[4]),
       lon: Number(row[5]),
       capital: CAPITALS.has(row[7]!),
+      part: row[7] === PART,
       region: `${row[8]} ${row[10]} ${zoneOf(row)}`,
       population: Number(row[14]),
     }))
@@ -164,8 +168,10 @@ function keysOf(all: readonly City[]): Map<string, number[]> {
   for (const [number, city] of all.entries()) {
     for (const name of [city.name, city.ascii]) {
       putOwn(name, number);
-      // `Washington, D.C.`, `Halle (Saale)`: the first part alone is a name too.
-      putOwn(name.split(/[,(]/u)[0]!, number);
+      // `Washington, D.C.`, `Halle (Saale)`: what stands first is a name too. In `Zuerich (Kreis 11)` it is the city's.
+      const first = name.split(/[,(]/u)[0]!;
+      if (city.part) put(alias, compact(fold(first)), number);
+      else putOwn(first, number);
       // `St. Louis` is also spelled `Saint Louis`.
       putOwn(name.replace(/^St\.? /u, 'Saint '), number);
     }

@@ -48,6 +48,8 @@ test('cities by name, alias, script, and who wins where several share one', () =
     ['munich', 'Munich, DE'],
     ['muenchen', 'Munich, DE'],
     ['munchen', 'Munich, DE'],
+    ['zuerich', 'Zurich, CH'],
+    ['oberwinterthur', 'Oberwinterthur (Kreis 2), CH'],
     ['kiev', 'Kyiv, UA'],
     ['kyiv', 'Kyiv, UA'],
     ['bangalore', 'Bengaluru, IN'],
