@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createManualTimers } from '../../../test/support/base/lifecycle/manual-timers.ts';
 import { newEmail, verify } from '../../../test/support/control/accounts/sign-in-rig.ts';
 import { newMember, newOrganization } from '../../../test/support/control/organizations/rig.ts';
 import { softwareAuthenticator } from '../../../test/support/control/passkeys/authenticator.ts';
@@ -236,13 +238,16 @@ apiScenarios('actors of the audit log', {
   },
 
   'a sign-in that failed is in the log of the account, if there is one': async (store) => {
-    const world = await openWorld(store);
+    const timers = createManualTimers();
+    const world = await openWorld(store, { timers });
     const customer = await world.customer();
     const authenticator = softwareAuthenticator(world.deps.publicUrl());
     await register(customer, authenticator);
     assert.equal((await verify(world, customer.email, '000000')).status, 401);
     assert.equal((await verify(world, newEmail(), '000000')).status, 401);
     assert.equal((await signIn(world, authenticator, { userVerified: false })).status, 401);
+    await timers.advance(1_000);
+    while ((await rowsOf(store, customer.id)).at(-1)!.action !== 'sign_in.failed') await nextTurn();
     const { json } = await customer.get('/audit?action=sign_in.failed');
     assert.deepEqual(
       json.audit.map(({ actor, outcome, object }: { actor: object; outcome: string; object: object }) => [
@@ -258,6 +263,21 @@ apiScenarios('actors of the audit log', {
     );
     await world.close();
   },
+
+  'a stranger who reads their own log does not wait for the row of a sign-in that failed (its time told of accounts)':
+    async (store) => {
+      const timers = createManualTimers();
+      const world = await openWorld(store, { timers });
+      const [customer, stranger] = [await world.customer(), await world.customer()];
+      const failed = async (): Promise<number> =>
+        (await rowsOf(store, customer.id)).filter(({ action }) => action === 'sign_in.failed').length;
+      assert.equal((await verify(world, customer.email, '000000')).status, 401);
+      assert.equal((await stranger.get('/audit')).status, 200);
+      assert.equal((await stranger.get('/audit/export')).status, 200);
+      assert.equal(await failed(), 0);
+      await world.close();
+      assert.equal(await failed(), 1);
+    },
 
   'a deleted user is nobody in what is left': async (store) => {
     const world = await openWorld(store);

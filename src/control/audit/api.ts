@@ -49,7 +49,7 @@ const ROUTES = describeRoutes('Audit log', 'session', {
 /** Who did what to what a customer owns. */
 export function auditRoutes(app: FastifyInstance, deps: ApiDeps & HasRefusals): void {
   app.get('/audit', ROUTES.list, async (request, reply) => {
-    await deps.refusals.settle();
+    await deps.refusals.settleRefused();
     const page = await pageAudit(deps, userOf(request), request.query as QueryParameters);
     const { limit, next_cursor: next } = page.meta;
     linkNext(deps, request, reply, limit, next);
@@ -60,7 +60,7 @@ export function auditRoutes(app: FastifyInstance, deps: ApiDeps & HasRefusals): 
   const tick = oneTickEach();
   app.get('/audit/export', ROUTES.export, async (request, reply) => {
     const actor = userOf(request);
-    await deps.refusals.settle();
+    await deps.refusals.settleRefused();
     const batches = await exportAudit(deps, actor, request.query as QueryParameters);
     reply.type('application/x-ndjson').header('content-disposition', 'attachment; filename="audit.jsonl"');
     if (request.method === 'HEAD') return sendHead(reply);

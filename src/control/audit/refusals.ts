@@ -18,6 +18,8 @@ export interface Refusals {
   refused(actor: Actor, refusal: Refusal): void;
   /** Nothing that the client sees depends on whether there is such an account: it is looked up after the answer. */
   signInFailed(account: Account, requestId: string): void;
+  /** Waits until what was refused is written, and for no sign-in: how long that takes tells whether there is such an account. */
+  settleRefused(): Promise<void>;
   /** Waits until all of them are written. */
   settle(): Promise<void>;
 }
@@ -49,10 +51,42 @@ const UNIT = 20;
 /** Milliseconds. The time of a write tells nobody which request caused it, and so not which addresses have an account. */
 const REST_MS = 1_000;
 
-export function openRefusals(
-  { store, clock, timers }: HasStore & HasClock & { readonly timers: Timers },
-  onError: (error: unknown) => void,
-): Refusals {
+type QueueDeps = HasStore & HasClock & { readonly timers: Timers };
+
+export function openRefusals(deps: QueueDeps, onError: (error: unknown) => void): Refusals {
+  const { clock } = deps;
+  const ofRefused = openQueue(deps, onError);
+  const ofSignIns = openQueue(deps, onError);
+  return {
+    refused(actor, { action, objectId, organizationId }) {
+      const { customerId, userId } = actor;
+      const row = { ...rowAt(clock(), action), ...byActor(actor), outcome: 'refused' } as const;
+      const isOther = organizationId !== null && organizationId !== customerId && userId !== null;
+      ofRefused.add(
+        isOther ? `${organizationId} ${userId}` : customerId,
+        async (tx) =>
+          isOther && (await findMember(tx, organizationId, userId)) !== null ? organizationId : customerId,
+        { ...row, object_kind: kindOf(action), object_id: objectId },
+      );
+    },
+    signInFailed(account, requestId) {
+      const row = rowAt(clock(), 'sign_in.failed');
+      ofSignIns.add(
+        'email' in account ? account.email : account.userId,
+        async (tx) =>
+          'email' in account ? ((await findUserByEmail(tx, account.email))?.id ?? null) : account.userId,
+        { ...row, request_id: requestId, actor_kind: 'user' },
+      );
+    },
+    settleRefused: () => ofRefused.settle(),
+    async settle() {
+      await Promise.all([ofRefused.settle(), ofSignIns.settle()]);
+    },
+  };
+}
+
+/** Rows that are written a second after the first of them. */
+function openQueue({ store, timers }: QueueDeps, onError: (error: unknown) => void) {
   const waiting = new Map<string, Waiting>();
   let writing: Promise<void> | null = null;
   let cancel: (() => void) | null = null;
@@ -74,16 +108,6 @@ export function openRefusals(
     writing = null;
   }
 
-  function add(key: string, customerOf: Waiting['customerOf'], row: Row): void {
-    const known = waiting.get(key);
-    if (known === undefined && waiting.size >= LIMITS.auditRefusalsWaiting) return;
-    const one = known ?? { customerOf, rows: [], more: 0 };
-    if (one.rows.length < LIMITS.auditRefusalsPerHour) one.rows.push(row);
-    else one.more++;
-    waiting.set(key, one);
-    cancel ??= timers.after(REST_MS, start);
-  }
-
   function start(): void {
     cancel?.();
     cancel = null;
@@ -91,27 +115,16 @@ export function openRefusals(
   }
 
   return {
-    refused(actor, { action, objectId, organizationId }) {
-      const { customerId, userId } = actor;
-      const row = { ...rowAt(clock(), action), ...byActor(actor), outcome: 'refused' } as const;
-      const isOther = organizationId !== null && organizationId !== customerId && userId !== null;
-      add(
-        `refused ${isOther ? `${organizationId} ${userId}` : customerId}`,
-        async (tx) =>
-          isOther && (await findMember(tx, organizationId, userId)) !== null ? organizationId : customerId,
-        { ...row, object_kind: kindOf(action), object_id: objectId },
-      );
+    add(key: string, customerOf: Waiting['customerOf'], row: Row): void {
+      const known = waiting.get(key);
+      if (known === undefined && waiting.size >= LIMITS.auditRefusalsWaiting) return;
+      const one = known ?? { customerOf, rows: [], more: 0 };
+      if (one.rows.length < LIMITS.auditRefusalsPerHour) one.rows.push(row);
+      else one.more++;
+      waiting.set(key, one);
+      cancel ??= timers.after(REST_MS, start);
     },
-    signInFailed(account, requestId) {
-      const row = rowAt(clock(), 'sign_in.failed');
-      add(
-        `failed ${'email' in account ? account.email : account.userId}`,
-        async (tx) =>
-          'email' in account ? ((await findUserByEmail(tx, account.email))?.id ?? null) : account.userId,
-        { ...row, request_id: requestId, actor_kind: 'user' },
-      );
-    },
-    async settle() {
+    async settle(): Promise<void> {
       start();
       while (writing !== null) await writing;
     },
