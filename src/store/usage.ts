@@ -101,14 +101,31 @@ export async function sumUsage(
   return sums;
 }
 
-const SUM_DELETED = statement<Hours & { customerId: string }, { answers: number | null }>(
-  `select sum(answers) as answers from usage_deleted_hours
-  where customer_id = :customerId and hour >= :since and hour < :until`,
+/** Of the namespaces that a customer has deleted, also of those whose deletion goes on. A name for it follows. */
+const OF_DELETED = `from (
+  select hour, answers from usage_deleted_hours where customer_id = :customerId and hour >= :since and hour < :until
+  union all select hour, answers from usage_hours where hour >= :since and hour < :until and namespace_id in (
+    select id from namespaces where customer_id = :customerId and closing = 1 and id not in (:ids))
+)`;
+
+type OfDeleted = Hours & { readonly customerId: string; readonly ids: readonly string[] };
+
+const SUM_DELETED = listStatement<OfDeleted, { answers: number | null }>(
+  `select sum(answers) as answers ${OF_DELETED} as deleted`,
+  'text',
 );
 
-/** Answered private reads of namespaces that the customer has deleted. */
-export async function sumDeletedUsage(db: Db, customerId: string, hours: Hours): Promise<number> {
-  return (await SUM_DELETED.first(db, { customerId, ...hours }))?.answers ?? 0;
+/**
+ * Answered private reads of namespaces that the customer has deleted.
+ * @param counted namespaces that are counted by themselves: one may have been deleted since they were listed
+ */
+export async function sumDeletedUsage(
+  db: Db,
+  customerId: string,
+  counted: readonly string[],
+  hours: Hours,
+): Promise<number> {
+  return (await SUM_DELETED.first(db, { customerId, ids: counted, ...hours }))?.answers ?? 0;
 }
 
 interface DaySum {
@@ -125,8 +142,9 @@ const SUM_DAYS = listStatement<Hours & { ids: readonly string[] }, DaySum>(
   'text',
 );
 
-const SUM_DELETED_DAYS = statement<Hours & { customerId: string }, DaySum>(
-  `select ${BY_DAY} from usage_deleted_hours where customer_id = :customerId and hour >= :since and hour < :until group by 1`,
+const SUM_DELETED_DAYS = listStatement<OfDeleted, DaySum>(
+  `select ${BY_DAY} ${OF_DELETED} as deleted group by 1`,
+  'text',
 );
 
 /**
@@ -144,7 +162,11 @@ export async function sumUsageByDay(
     const ids = namespaceIds.slice(start, start + CHUNK);
     sums.push(...(await SUM_DAYS.all(db, { ids, ...hours })));
   }
-  if (deletedOf !== null) sums.push(...(await SUM_DELETED_DAYS.all(db, { customerId: deletedOf, ...hours })));
+  if (deletedOf !== null) {
+    sums.push(
+      ...(await SUM_DELETED_DAYS.all(db, { customerId: deletedOf, ids: namespaceIds, ...hours })),
+    );
+  }
   return sums;
 }
 

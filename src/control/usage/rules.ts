@@ -222,7 +222,7 @@ async function readMetered(
   period: Period,
 ) {
   const ids = namespaces.map(({ id }) => id);
-  const { read: sums, deleted } = await besideDeletions(store, deletedOf(actor), period, () =>
+  const { read: sums, deleted } = await besideDeletions(store, deletedOf(actor), ids, period, () =>
     sumUsage(store.read, ids, period),
   );
   const by_namespace = namespaces
@@ -246,10 +246,12 @@ const READS_MAX = 10;
 async function besideDeletions<T>(
   { read: db }: HasStore['store'],
   of: string | null,
+  ids: readonly string[],
   period: Period,
   sum: () => Promise<T>,
 ): Promise<{ read: T; deleted: number }> {
-  const sumDeleted = async (): Promise<number> => (of === null ? 0 : await sumDeletedUsage(db, of, period));
+  const sumDeleted = async (): Promise<number> =>
+    of === null ? 0 : await sumDeletedUsage(db, of, ids, period);
   for (let reads = 1; ; reads++) {
     const before = await sumDeleted();
     const read = await sum();
@@ -269,7 +271,7 @@ async function readDays(
   const ids = namespaces.map(({ id }) => id);
   const period = { since, until: since + counts.length * DAY };
   const of = deletedOf(actor);
-  const { read: days } = await besideDeletions(store, of, period, () =>
+  const { read: days } = await besideDeletions(store, of, ids, period, () =>
     sumUsageByDay(store.read, ids, of, period),
   );
   for (const { day, answers } of days) counts[day]! += answers;

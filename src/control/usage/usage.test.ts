@@ -118,6 +118,26 @@ apiScenarios('usage', {
       assert.equal((await usage(other)).metered.total_authenticated_queries, 0);
     }),
 
+  'the reads of a large namespace stay in the total while its records are deleted': (store) =>
+    inWorld(store, async (world) => {
+      const customer = await world.customer();
+      const { id, name } = await customer.namespace();
+      for (const page of [0, 1]) {
+        const records = Array.from({ length: 500 }, (_, i) => ({ key: `a${page}.b${i}.${name}.v1`, data: '' }));
+        assert.equal((await customer.post('/records/bulk', { records })).status, 200);
+      }
+      await count(world, id, Date.UTC(2026, 0, 1), 7);
+      const totals = async (): Promise<number[]> => {
+        const { json } = await customer.get('/usage?by=day');
+        return [json.metered.total_authenticated_queries, json.metered.by_day[0].count];
+      };
+      assert.deepEqual(await totals(), [7, 7]);
+      assert.equal((await customer.del(`/namespaces/${id}`)).status, 204);
+      assert.deepEqual(await totals(), [7, 7]);
+      await deleteClosed({ store, clock: world.now, signal });
+      assert.deepEqual(await totals(), [7, 7]);
+    }),
+
   'a namespace that is deleted while it is read counts once (seed 1035690218)': async (store) => {
     let after = /^/;
     let whenSummed: (() => Promise<void>) | null = null;

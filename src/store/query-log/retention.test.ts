@@ -145,12 +145,14 @@ onEachEngine((create) => {
         const [, , counts] = await sizes(store);
         await deleteNamespace(testDeps(store), testActor(home), home.namespaceId);
         assert.deepEqual(await listSeries(store.read, home.customerId), []);
-        assert.equal(await sumDeletedUsage(store.read, home.customerId, all), 0);
+        // Also while the deletion goes on: the total of an account must not fall meanwhile.
+        assert.equal(await sumDeletedUsage(store.read, home.customerId, [], all), 480);
+        assert.equal(await sumDeletedUsage(store.read, home.customerId, [home.namespaceId], all), 0);
         await deleteClosed({ store, clock: () => NOW, signal });
         assert.deepEqual(await sizes(store), [LOG_UNIT * 1.5, 2, counts! / 2, 1000]);
         const hours = { since: 100 * HOUR, until: 140 * HOUR };
-        assert.equal(await sumDeletedUsage(store.read, home.customerId, hours), 80);
-        assert.equal(await sumDeletedUsage(store.read, other.customerId, hours), 0);
+        assert.equal(await sumDeletedUsage(store.read, home.customerId, [], hours), 80);
+        assert.equal(await sumDeletedUsage(store.read, other.customerId, [], hours), 0);
         const left = await sumUsage(store.read, [home.namespaceId, other.namespaceId], hours);
         assert.deepEqual([...left], [[other.namespaceId, 80]]);
       },
