@@ -18,7 +18,6 @@ export async function takeAll(
   { limiter, clock }: Pick<ApiDeps, 'limiter' | 'clock'>,
   draws: readonly Draw[],
 ): Promise<void> {
-  const now = clock();
   const taken: Draw[] = [];
   try {
     for (const draw of draws) {
@@ -26,6 +25,8 @@ export async function takeAll(
       taken.push(draw);
     }
   } catch (error) {
+    // Now: over PostgreSQL each draw takes time, and a period that one of them began would be later than the first.
+    const now = clock();
     for (const draw of taken) await limiter.giveBack(...draw, now);
     throw error;
   }
@@ -46,8 +47,8 @@ export async function slowingFailures<T>(
   budgets: readonly Draw[],
   signIn: () => Promise<T>,
 ): Promise<T> {
-  const now = deps.clock();
   await takeAll(deps, budgets);
+  const now = deps.clock();
   let isFailure = false;
   try {
     return await signIn();

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
 import { codeFor, newEmail, refused, verify } from '../../../test/support/control/accounts/sign-in-rig.ts';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
 import { type Answer, assertFailure, openWorld } from '../../../test/support/http/world.ts';
+import { unauthenticated } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
 import { memoryLimiter } from '../../http/limiter.ts';
+import { type Draw, slowingFailures, takeAll } from './sign-in-budgets.ts';
 
 const MINUTE = 60_000;
 const limited = { limiter: (clock: () => number) => memoryLimiter(clock) };
@@ -80,4 +84,28 @@ apiScenarios('sign-in, limits', {
       }
       await world.close();
     },
+});
+
+describe('sign-in, budgets that are drawn one after the other', () => {
+  it('are whole again after a right code, and after a draw that is refused (over PostgreSQL the first one of a period stayed)', async () => {
+    let time = 0;
+    const clock = (): number => time++;
+    const limiter = memoryLimiter(clock);
+    const budgets: readonly Draw[] = [
+      ['failedSignIns', 'network'],
+      ['failedSignInsDaily', 'network'],
+    ];
+    const used = (): number[] =>
+      budgets.flatMap(([budget, key]) => limiter.used(budget, key).map((period) => period.used));
+    await slowingFailures({ limiter, clock }, budgets, async () => 'session');
+    assert.deepEqual(used(), [0, 0]);
+    for (let i = 0; i < LIMITS.signInsPerMinute; i++) limiter.take('signIns', 'full');
+    await assert.rejects(takeAll({ limiter, clock }, [...budgets, ['signIns', 'full']]), /Rate limit/);
+    assert.deepEqual(used(), [0, 0]);
+    const fails = async () => {
+      throw unauthenticated('Code is not valid');
+    };
+    await assert.rejects(slowingFailures({ limiter, clock }, budgets, fails), /Code is not valid/);
+    assert.deepEqual(used(), [1, 1]);
+  });
 });
