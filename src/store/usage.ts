@@ -163,9 +163,7 @@ export async function sumUsageByDay(
     sums.push(...(await SUM_DAYS.all(db, { ids, ...hours })));
   }
   if (deletedOf !== null) {
-    sums.push(
-      ...(await SUM_DELETED_DAYS.all(db, { customerId: deletedOf, ids: namespaceIds, ...hours })),
-    );
+    sums.push(...(await SUM_DELETED_DAYS.all(db, { customerId: deletedOf, ids: namespaceIds, ...hours })));
   }
   return sums;
 }

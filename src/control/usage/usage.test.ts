@@ -123,7 +123,10 @@ apiScenarios('usage', {
       const customer = await world.customer();
       const { id, name } = await customer.namespace();
       for (const page of [0, 1]) {
-        const records = Array.from({ length: 500 }, (_, i) => ({ key: `a${page}.b${i}.${name}.v1`, data: '' }));
+        const records = Array.from({ length: 500 }, (_, i) => ({
+          key: `a${page}.b${i}.${name}.v1`,
+          data: '',
+        }));
         assert.equal((await customer.post('/records/bulk', { records })).status, 200);
       }
       await count(world, id, Date.UTC(2026, 0, 1), 7);
