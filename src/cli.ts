@@ -1,13 +1,13 @@
 #!/usr/bin/env node
 import { CommanderError } from 'commander';
 import { commandLine, hideSqliteWarning } from './cli/command-line.ts';
-import { EXIT, report, stopOnClosedPipe } from './cli/output.ts';
+import { EXIT, goOnAtClosedPipe, report } from './cli/output.ts';
 import { buildProgram } from './cli/program.ts';
 import { takeSignals } from './cli/signals.ts';
 
 // Files of this process are for its user only, whatever the umask of the shell is.
 const umask = process.umask(0o077);
-stopOnClosedPipe();
+goOnAtClosedPipe();
 hideSqliteWarning();
 const program = buildProgram({ clock: Date.now, takeSignals, umask });
 try {

@@ -4,18 +4,25 @@ import { ConfigError } from '../ops/config/config.ts';
 export const EXIT = { ok: 0, failed: 1, usage: 2, drift: 3 } as const;
 
 /**
- * Ends the process with code 0 when the reader of its output has ended (`| head`). The server replaces this listener.
+ * A command goes on to its end when the reader of its output ends (`| head`): what it still has to write, and its exit code, are not the
+ * reader's. Another fault, such as a full disk, ends the process with 1.
  */
-export function stopOnClosedPipe(): void {
+export function goOnAtClosedPipe(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EPIPE') process.exit(EXIT.ok);
-      throw error;
+      if (error.code !== 'EPIPE') throw error;
     });
   }
 }
 
-/** For the server: the process continues when the reader of its output ends. */
+/** For commands that do nothing but print: ends the process with code 0 when the reader of its output has ended. */
+export function stopOnClosedPipe(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(EXIT.ok);
+  });
+}
+
+/** For the server, and for `run`: the process continues whatever becomes of its output. */
 export function goOnWithoutReader(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.removeAllListeners('error');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { type Ended, runCli, settingsFor } from '../support/command.ts';
+import { CLI, type Ended, ended, runCli, settingsFor, startCommand } from '../support/command.ts';
 import { type CommandWorld, startCommandWorld } from '../support/command-world.ts';
 import type { Account, Uqrp } from '../support/server-process.ts';
 import { eventually } from './client.ts';
@@ -162,6 +162,23 @@ describe('uqrp apply, promote and import --dry-run', () => {
       ].join('\n'),
     );
     assert.equal(server.cli(['export', 'shop']).trimEnd().split('\n').length, lines.length);
+  });
+
+  it('goes on when the reader of its output ends, with its own exit code (| head left half of it unwritten, with 0)', async () => {
+    const many = join(dir, 'many');
+    mkdirSync(join(many, 'lamps'), { recursive: true });
+    for (let n = 0; n < 501; n++) writeFileSync(join(many, `lamps/n${n}.txt`), 'on');
+    const unread = async (...args: readonly string[]): Promise<Ended> => {
+      const child = startCommand(process.execPath, [CLI, ...args], { ...env, UQRP_DATA_DIR: server.dataDir });
+      child.stdout?.destroy();
+      return await ended(child);
+    };
+    const apply = ['apply', many, '--namespace', 'shop'];
+    assert.equal((await unread(...apply, '--check')).code, 3);
+    assert.deepEqual(await unread(...apply), { code: 0, signal: null, out: '', errors: '' });
+    assert.equal((await run([...apply, '--check'])).code, 0, 'both writes were made');
+    // What only prints has nothing left to do.
+    assert.deepEqual(await unread('export', 'shop'), { code: 0, signal: null, out: '', errors: '' });
   });
 
   it('says what is wrong, and what to do', async () => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { WatchedOperator } from '../support/cli/watched-operator.ts';
-import { CLI, type Ended, runCli, startCommand } from '../support/command.ts';
+import { CLI, type Ended, ended, runCli, startCommand } from '../support/command.ts';
 
 describe('log audit', () => {
   let folder: string;
@@ -26,11 +26,13 @@ describe('log audit', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  function audit(...more: readonly string[]): Promise<Ended> {
+  function auditArgs(...more: readonly string[]): readonly string[] {
     const files = ['--policy', join(folder, 'policy.txt'), '--state', join(folder, 'state')];
     const names = ['--server', '127.0.0.1', '--port', String(server.dnsPort)];
-    return runCli(['log', 'audit', ...files, ...names, ...more], {});
+    return ['log', 'audit', ...files, ...names, ...more];
   }
+
+  const audit = (...more: readonly string[]): Promise<Ended> => runCli(auditArgs(...more), {});
 
   /** A monitor with a round each second. */
   function startAudit(...more: readonly string[]) {
@@ -88,6 +90,16 @@ describe('log audit', () => {
     assert.deepEqual(readdirSync(told.evidence).toSorted(), ['held.checkpoint', 'shown.checkpoint']);
     assert.equal(readFileSync(join(told.evidence, 'held.checkpoint'), 'utf8'), before);
     assert.equal(readFileSync(join(told.evidence, 'shown.checkpoint'), 'utf8'), operator.note());
+  });
+
+  it('gives an alarm to the command of --exec also when the reader of its output has ended (it was not run, exit code 0)', async () => {
+    await audit();
+    operator.log.leaves[1] = Buffer.from('another past');
+    const seen = join(folder, 'seen.json');
+    const child = startCommand(process.execPath, [CLI, ...auditArgs('--exec', `cat > ${seen}`)], {});
+    child.stdout?.destroy();
+    assert.equal((await ended(child)).code, 1);
+    assert.equal((JSON.parse(readFileSync(seen, 'utf8')) as { alarm: string }).alarm, 'two_histories');
   });
 
   it('ends with 1 where the log or the name server does not answer', async () => {

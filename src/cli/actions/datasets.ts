@@ -21,7 +21,7 @@ import { PUBLIC_KEY_OCTETS } from '../../protocol/datasets/signed-text.ts';
 import { decodeBase64 } from '../../protocol/encodings.ts';
 import { checkLogProof, type ProofJudgement } from '../../protocol/transparency/signatures.ts';
 import { configWithData, withStore } from '../context.ts';
-import { EXIT, escapeControls, print, table } from '../output.ts';
+import { EXIT, escapeControls, print, stopOnClosedPipe, table } from '../output.ts';
 import { octetsOfFile, policyOf } from '../policy-file.ts';
 import { loggedFacts, loggedSentence } from './verify-published.ts';
 
@@ -254,6 +254,7 @@ export async function datasetExport(
   { manifest }: { readonly manifest?: boolean },
 ): Promise<void> {
   const { slug, version } = parseTarget(target);
+  stopOnClosedPipe();
   await withStore(clock, async ({ deps }) => {
     const dataset = await findServed(deps, slug, version);
     if (manifest) {

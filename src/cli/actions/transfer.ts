@@ -11,7 +11,7 @@ import { type Bulk, parseBulk } from '../../control/records/bulk-shapes.ts';
 import { type ExportedRecord, exportRecords } from '../../control/records/listing.ts';
 import { foldCase } from '../../protocol/names/labels.ts';
 import { withStore } from '../context.ts';
-import { print } from '../output.ts';
+import { print, stopOnClosedPipe } from '../output.ts';
 
 const NEWLINE = 0x0a;
 
@@ -51,6 +51,7 @@ function textOf(line: Buffer): string {
  * @param time undefined: as they are. Else as they were then
  */
 export async function exportNamespace(clock: Clock, namespace: string, time?: string): Promise<void> {
+  stopOnClosedPipe();
   await withStore(clock, async ({ deps }) => {
     const owner = await ownerActor(deps, namespace);
     const name = namespace.toLowerCase();

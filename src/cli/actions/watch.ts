@@ -14,7 +14,7 @@ import { backoffMs } from '../../base/lifecycle/loop.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { readEnvironment } from '../../ops/config/env.ts';
 import { commandConfig } from '../context.ts';
-import { escapeControls, print } from '../output.ts';
+import { escapeControls, print, stopOnClosedPipe } from '../output.ts';
 import { commandFault, isAway, openRest, type Rest } from '../rest.ts';
 
 export interface WatchOptions {
@@ -49,6 +49,7 @@ export async function watchChanges(
 ): Promise<void> {
   const rest = openRest(options.api, commandConfig());
   const { since } = options;
+  if (options.exec === undefined) stopOnClosedPipe();
   let cursor = since ?? storedCursor(options.state) ?? (await presentEnd(rest));
   // One that is given replaces the stored one once the server knows it, which it says at once when it need not wait for a change.
   let isKept = since === undefined;
