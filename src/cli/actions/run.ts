@@ -58,7 +58,7 @@ export async function runProgram(
     { origin: rest.origin, namespace, resource, token: env.UQRP_TOKEN ?? '' },
     env,
     clock,
-    (reason) => say(`the values are not kept: ${reason}`),
+    say,
   );
 
   const environment = async (records: readonly ValueRecord[]): Promise<Variables> =>

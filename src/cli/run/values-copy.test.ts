@@ -88,12 +88,16 @@ describe('the copy of values', () => {
     assert.equal(await textIn(), null);
   });
 
-  it('that cannot be written is told, and stops nothing', async () => {
+  it('that cannot be written or removed is told, and stops nothing (a revoked key ended uqrp run, and the program ran on alone)', async () => {
     writeFileSync(join(home, 'uqrp'), '');
     const copy = open();
     copy.save(kept('x'));
     await copy.flush();
-    assert.equal(told.length, 1);
+    await copy.remove();
+    const [written, removed, ...more] = told;
+    assert.match(written ?? '', /^the values are not kept: /);
+    assert.match(removed ?? '', /^the copy of the values is not removed: ENOTDIR/);
+    assert.deepEqual(more, []);
     rmSync(join(home, 'uqrp'));
     mkdirSync(join(home, 'uqrp'));
     copy.save(kept('y'));

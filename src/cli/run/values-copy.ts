@@ -42,17 +42,18 @@ export interface ValuesCopy {
   save(records: readonly KeptRecord[]): void;
   /** The values of the last `save` are still those of now. Writes their time seldom. */
   confirm(records: readonly KeptRecord[]): void;
+  /** `told` gets a failure: a program that runs must not end with it. */
   remove(): Promise<void>;
   /** Writes what waits. */
   flush(): Promise<void>;
 }
 
-/** @param told called with the reason when values could not be written */
+/** @param told called when values could not be written or removed, with what is to be said */
 export function openCopy(
   source: CopySource,
   env: Environment,
   clock: Clock,
-  told: (reason: string) => void,
+  told: (line: string) => void,
 ): ValuesCopy {
   const folder = stateFolder(env);
   const { origin, namespace, resource = '', token } = source;
@@ -76,7 +77,7 @@ export function openCopy(
       const entries = new Map(records.map(({ key, envelope }) => [key, { text: envelope, at: saved }]));
       await writeKnownGood(path, await sealKnownGood(token, { saved, entries }));
     } catch (error) {
-      told(error instanceof Error ? error.message : 'failed');
+      told(`the values are not kept: ${reasonOf(error)}`);
     }
   };
   const flush = (): Promise<void> => {
@@ -104,10 +105,18 @@ export function openCopy(
     async remove() {
       waiting = null;
       await writing;
-      await removeKnownGood(path);
+      try {
+        await removeKnownGood(path);
+      } catch (error) {
+        told(`the copy of the values is not removed: ${reasonOf(error)}`);
+      }
     },
     flush,
   };
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'failed';
 }
 
 function payloadOf(envelope: string): Buffer {
