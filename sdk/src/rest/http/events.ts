@@ -44,6 +44,10 @@ export async function* eventsOf(
   const { reconnects = RECONNECTS, silence = SILENCE_MS } = options;
   let last = first;
   let failures = 0;
+  // Of the query log a sign of life is a comment: a connection that had one was no failed one, however quiet the hour is.
+  const isAlive = (): void => {
+    failures = 0;
+  };
   for (;;) {
     try {
       last ??= await begin?.(signal);
@@ -51,8 +55,8 @@ export async function* eventsOf(
       const headers = { accept: 'text/event-stream', ...resume };
       const response = await http.open({ method: 'GET', path, query, headers, signal, retries: 0 });
       onConnection(true, null);
-      for await (const event of streamEvents(response, { signal, silence })) {
-        failures = 0;
+      for await (const event of streamEvents(response, { signal, silence }, isAlive)) {
+        isAlive();
         if (event.id !== '') last = event.id;
         yield event;
       }

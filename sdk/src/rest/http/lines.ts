@@ -95,10 +95,14 @@ export interface StreamEvent {
   readonly id: string;
 }
 
-/** Parses server-sent events (WHATWG HTML, section 9.2). Comments keep the connection alive and are dropped. */
+/**
+ * Parses server-sent events (WHATWG HTML, section 9.2). Comments keep the connection alive and are dropped.
+ * @param onComment called at each of them
+ */
 export async function* streamEvents(
   response: Response,
   options: LineOptions = {},
+  onComment: () => void = () => {},
 ): AsyncGenerator<StreamEvent, void, undefined> {
   let event = '';
   let id = '';
@@ -116,5 +120,6 @@ export async function* streamEvents(
     if (field === 'event') event = value;
     else if (field === 'data') data.push(value);
     else if (field === 'id' && !value.includes('\0')) id = value;
+    else if (colon === 0) onComment();
   }
 }

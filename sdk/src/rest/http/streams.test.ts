@@ -174,6 +174,22 @@ describe('the stream of the query log', () => {
     await stream.return();
   });
 
+  it('does not end after lost connections that had a sign of life (a proxy that cut each after a minute ended a quiet one)', async () => {
+    const quiet: Step = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write('retry: 3000\n\n: keep-alive\n\n', () => response.destroy());
+    };
+    const row: Step = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(`id: a\ndata: ${JSON.stringify({ id: 'a', ...ROW })}\n\n`);
+    };
+    await using server = await scripted(quiet, quiet, quiet, row);
+    const stream = new Uqrp({ baseUrl: server.base, token: 't' }).queryLogs.stream({}, { reconnects: 1 });
+    assert.equal((await stream.next()).value?.kind, 'row');
+    assert.equal(server.seen.length, 4);
+    await stream.return();
+  });
+
   it('ends after failures in a row, and with the signal', async () => {
     await using server = await scripted(reply(503, {}, { 'retry-after': '0' }));
     const { queryLogs } = new Uqrp({ baseUrl: server.base, token: 't' });
