@@ -117,26 +117,36 @@ export function isAway(error: unknown): error is UqrpError {
 /** What a failure of the SDK says to an operator; any other error as it is. @param doubt what is said of a call without an answer */
 export function commandFault(error: unknown, origin: string, doubt = ''): unknown {
   if (error instanceof BulkError) return commandFault(error.reason, origin, doubt);
-  if (error instanceof ApiError) return refusalOf(error, origin);
+  if (error instanceof ApiError) return refusalOf(error, origin, doubt);
   if (error instanceof TimeoutError) {
     return new InputError(`no reply from ${origin} within ${error.milliseconds / 1000} s.${doubt}`);
   }
-  if (error instanceof ConnectionError) return new InputError(noReply(error, origin));
+  if (error instanceof ConnectionError) return new InputError(noReply(error, origin, doubt));
   // The SDK takes the shape of an answer for granted.
   const isOfShape = error instanceof UqrpError || error instanceof TypeError;
   return isOfShape ? new InputError(`${origin} is no REST server of uqrp`) : error;
 }
 
-function noReply({ reason }: ConnectionError, origin: string): string {
+function noReply({ reason }: ConnectionError, origin: string, doubt: string): string {
   if (reason === 'ECONNREFUSED') return `nothing listens on ${origin}: is the server running?`;
   if (reason === 'ENOTFOUND' || reason === 'EAI_AGAIN') return `the server name of ${origin} has no address`;
-  return `no reply from ${origin}: ${reason ?? 'the answer broke off'}`;
+  return withDoubt(`no reply from ${origin}: ${reason ?? 'the answer broke off'}`, doubt);
+}
+
+function withDoubt(text: string, doubt: string): string {
+  return doubt === '' ? text : `${text}.${doubt}`;
 }
 
 /** What the server refused, in its words. */
-function refusalOf({ status, code, messages, retryAfter }: ApiError, origin: string): InputError {
+function refusalOf(
+  { status, code, messages, retryAfter }: ApiError,
+  origin: string,
+  doubt: string,
+): InputError {
   if (code === 'unknown') {
-    return new InputError(`${origin} is no REST server of uqrp: it answered with HTTP status ${status}`);
+    const text = `${origin} is no REST server of uqrp: it answered with HTTP status ${status}`;
+    // A proxy says so of an answer that it waited for in vain.
+    return new InputError(status >= 500 ? withDoubt(text, doubt) : text);
   }
   const text = messages.map((message) => escapeControls(aboutOneItem(message))).join('\n');
   if (status === 401) return new InputError(`${origin} does not accept UQRP_TOKEN: ${text}`);
