@@ -9,7 +9,7 @@ import type { StockMapOptions } from './actions/upkeep.ts';
 import type { WatchOptions } from './actions/watch.ts';
 import { type Builder, examples, group } from './commands.ts';
 
-export function addDataCommands({ program, command, clock, json }: Builder): void {
+export function addDataCommands({ program, command, clock, json, umask }: Builder): void {
   const geoip = group(program, 'geoip', 'replace the address database of the service geoip');
   command(geoip, 'update', 'answer from another MaxMind DB file; running servers take it up within seconds')
     .requiredOption('--file <file>', 'the file, which is copied')
@@ -87,7 +87,7 @@ export function addDataCommands({ program, command, clock, json }: Builder): voi
       ),
     )
     .action(async (name: string | undefined, options: WatchOptions) =>
-      (await import('./actions/watch.ts')).watchChanges(name, options, json()),
+      (await import('./actions/watch.ts')).watchChanges(name, options, umask, json()),
     );
   command(program, 'export', 'print the records of a namespace as JSON lines')
     .argument('<namespace>', 'the namespace')

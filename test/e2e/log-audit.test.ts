@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
@@ -79,8 +79,13 @@ describe('log audit', () => {
     const before = readFileSync(join(folder, 'state', 'checkpoint'), 'utf8');
     operator.log.leaves[1] = Buffer.from('another past');
     const seen = join(folder, 'seen.json');
-    const { code, out } = await audit('--exec', `cat > ${seen}`);
+    const umask = process.umask(0o026);
+    const running = audit('--exec', `cat > ${seen}`);
+    process.umask(umask);
+    const { code, out } = await running;
     assert.equal(code, 1);
+    // Of the shell, and not ours: who collects metrics from such a file is another user.
+    assert.equal(statSync(seen).mode & 0o777, 0o640);
     assert.match(
       out,
       /^alarm two_histories: the log signed size 3, .* \(evidence: .*\/evidence\/two_histories-[0-9a-f]{16}\)\n$/,

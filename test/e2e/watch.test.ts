@@ -49,7 +49,9 @@ describe('uqrp watch', () => {
   it('goes on after the last change whose command ended well, also after a kill', async () => {
     const [state, seen] = [join(dir, 'cursor'), join(dir, 'seen')];
     const args = ['acme', '--state', state, '--exec', `echo "$UQRP_EVENT $UQRP_KEY" >> ${seen}`];
+    const umask = process.umask(0o026);
     const first = watch(...args);
+    process.umask(umask);
     await eventually(async () => existsSync(state));
     await put('a.acme.v1');
     await put('a.other.v1');
@@ -57,6 +59,8 @@ describe('uqrp watch', () => {
     await eventually(async () => linesOf(seen).length === 2);
     await stop(first);
     assert.equal(statSync(state).mode & 0o777, 0o600);
+    // What the command makes has the umask of the shell: others may read it.
+    assert.equal(statSync(seen).mode & 0o777, 0o640);
     await put('c.acme.v1');
     const second = watch(...args);
     await eventually(async () => linesOf(seen).at(-1) === 'record.upserted c.acme.v1');

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -16,6 +16,7 @@ import { readEnvironment } from '../../ops/config/env.ts';
 import { commandConfig } from '../context.ts';
 import { escapeControls, print, stopOnClosedPipe } from '../output.ts';
 import { commandFault, isAway, openRest, type Rest } from '../rest.ts';
+import { withUmask } from '../umask.ts';
 
 export interface WatchOptions {
   /** A cursor. */
@@ -25,6 +26,13 @@ export interface WatchOptions {
   /** Shell command, run for each change. */
   readonly exec?: string;
   readonly api?: string;
+}
+
+/** What `watch` runs for each change. */
+interface Exec {
+  readonly exec?: string;
+  /** That of the shell. */
+  readonly umask: number | undefined;
 }
 
 /** Between attempts of a command that fails, and to reach a server that does not answer. Milliseconds. */
@@ -45,10 +53,12 @@ type Row = Pick<ChangeResource, 'cursor' | 'key' | 'etag'> & {
 export async function watchChanges(
   namespace: string | undefined,
   options: WatchOptions,
+  umask: number | undefined,
   json: boolean,
 ): Promise<void> {
   const rest = openRest(options.api, commandConfig());
   const { since } = options;
+  const action = { ...options, umask };
   if (options.exec === undefined) stopOnClosedPipe();
   let cursor = since ?? storedCursor(options.state) ?? (await presentEnd(rest));
   // One that is given replaces the stored one once the server knows it, which it says at once when it need not wait for a change.
@@ -58,7 +68,7 @@ export async function watchChanges(
     const page = await pageOf(rest, { since: cursor, namespace, wait: isKept ? LIMITS.changesWaitS : 0 });
     if (page === null) {
       cursor = nextOf(await pageOf(rest, {}), rest);
-      await handle({ event: 'reset', cursor }, namespace ?? '', options, json);
+      await handle({ event: 'reset', cursor }, namespace ?? '', action, json);
       keep(options.state, cursor);
       isKept = true;
       continue;
@@ -67,7 +77,7 @@ export async function watchChanges(
     if (!isKept) keep(options.state, cursor);
     isKept = true;
     for (const row of page.changes) {
-      await handle(row, row.namespace, options, json);
+      await handle(row, row.namespace, action, json);
       keep(options.state, row.cursor);
     }
     cursor = next;
@@ -113,11 +123,11 @@ function keep(file: string | undefined, cursor: string): void {
   if (file !== undefined) replaceFileSync(file, `${cursor}\n`, 0o600);
 }
 
-async function handle(row: Row, namespace: string, { exec }: WatchOptions, json: boolean): Promise<void> {
+async function handle(row: Row, namespace: string, { exec, umask }: Exec, json: boolean): Promise<void> {
   if (json || exec === undefined) print(json ? JSON.stringify(row) : lineOf(row, namespace));
   if (exec === undefined) return;
   for (let failures = 0; ; ) {
-    const code = await run(exec, row, namespace);
+    const code = await run(exec, row, namespace, umask);
     if (code === 0) return;
     const waitMs = backoffMs(++failures, RETRY);
     process.stderr.write(`the command ended with ${code}; again in ${waitMs / 1000} s\n`);
@@ -135,8 +145,9 @@ async function run(
   command: string,
   { event, key, etag, cursor }: Row,
   namespace: string,
+  umask: number | undefined,
 ): Promise<number | string> {
-  const child = spawn(command, {
+  const options: SpawnOptions = {
     shell: true,
     stdio: ['ignore', 'inherit', 'inherit'],
     env: {
@@ -147,7 +158,8 @@ async function run(
       UQRP_ETAG: etag ?? '',
       UQRP_CURSOR: cursor,
     },
-  });
+  };
+  const child = withUmask(umask, () => spawn(command, options));
   const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
   return code ?? signal ?? 1;
 }

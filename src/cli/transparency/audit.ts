@@ -14,6 +14,7 @@ import { commandConfig } from '../context.ts';
 import { EXIT, escapeControls, print } from '../output.ts';
 import { octetsOfFile, policyOf } from '../policy-file.ts';
 import type { Signals } from '../signals.ts';
+import { withUmask } from '../umask.ts';
 import { type Alarm, evidenceName } from './monitor/alarms.ts';
 import { createMonitor, type LogEvent, type Monitor } from './monitor/monitor.ts';
 import type { ServedSources } from './monitor/served.ts';
@@ -28,6 +29,8 @@ export interface LogAuditOptions extends Pick<QueryOptions, 'server' | 'port'> {
   readonly compare?: string;
   readonly exec?: string;
   readonly url?: string;
+  /** Of the shell: the command of --exec gets it. */
+  readonly umask?: number | undefined;
 }
 
 const EXEC_MS = 60_000;
@@ -82,7 +85,7 @@ function openMonitor(clock: Clock, options: LogAuditOptions, json: boolean, stop
     print(
       json ? JSON.stringify(shown) : escapeControls(`alarm ${one.code}: ${one.text} (evidence: ${where})`),
     );
-    if (options.exec !== undefined) await runCommand(options.exec, JSON.stringify(shown));
+    if (options.exec !== undefined) await runCommand(options.exec, JSON.stringify(shown), options.umask);
     if (kept instanceof InputError) throw kept;
   }
 
@@ -162,14 +165,16 @@ function txtOf(options: LogAuditOptions): ServedSources['txt'] {
 }
 
 /** Runs the operator's command with the alarm as JSON on its standard input. It must end within a minute. */
-function runCommand(command: string, input: string): Promise<void> {
+function runCommand(command: string, input: string, umask: number | undefined): Promise<void> {
   return new Promise((resolve) => {
-    const child = spawn('sh', ['-c', command], {
-      stdio: ['pipe', 'inherit', 'inherit'],
-      timeout: EXEC_MS,
-      // It may ignore others.
-      killSignal: 'SIGKILL',
-    });
+    const child = withUmask(umask, () =>
+      spawn('sh', ['-c', command], {
+        stdio: ['pipe', 'inherit', 'inherit'],
+        timeout: EXEC_MS,
+        // It may ignore others.
+        killSignal: 'SIGKILL',
+      }),
+    );
     child.once('error', () => resolve());
     child.once('exit', (code) => {
       if (code !== 0) process.stderr.write(`the command of --exec ended with ${code ?? 'a signal'}\n`);

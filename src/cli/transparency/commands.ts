@@ -38,7 +38,7 @@ const POLICY = ['--policy <file>', 'whom to trust: the log, its witnesses and th
 const LOG_URL = ['--url <url>', 'of the log (default: that of the policy)'] as const;
 
 export function addLogCommands(builder: Builder): void {
-  const { program, command, clock, json, takeSignals } = builder;
+  const { program, command, clock, json, takeSignals, umask } = builder;
   const log = group(program, 'log', 'the transparency log of datasets');
   addOperatorLogCommands(builder, log);
   command(
@@ -67,7 +67,7 @@ export function addLogCommands(builder: Builder): void {
     )
     .action(async (options: LogAuditOptions) => {
       const signals = takeSignals();
-      await (await loadAudit()).logAudit(clock, options, json(), signals);
+      await (await loadAudit()).logAudit(clock, { ...options, umask }, json(), signals);
     });
   command(log, 'checkpoint', 'print the checkpoint of a transparency log, when the policy trusts it')
     .requiredOption(...POLICY)
