@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { signatureHeader } from '../../../src/control/webhooks/send-attempt.ts';
 import { block } from '../../../test/support/sdk/guide.ts';
@@ -148,5 +150,19 @@ async function checkAll(port: number): Promise<void> {
   assert.equal(await post(port, body, JSON_TYPE), 400, 'no header');
   const large = 'x'.repeat(100_000);
   assert.notEqual(await post(port, large, { ...JSON_TYPE, 'X-Service-Signature': 'x' }), 204, 'too large');
+  // The connection stays open: who reads on to its end never answers, and keeps all that comes.
+  assert.match(await answerTo(port, 'Content-Length: -1'), /^HTTP\/1\.[01] 4/);
   assert.equal(await send(port, body), 204, 'it still stands');
+}
+
+/** The beginning of the answer to a POST with this header, which gives no sign of its end. */
+async function answerTo(port: number, header: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  try {
+    socket.write(`POST / HTTP/1.1\r\nHost: localhost\r\n${header}\r\n\r\n`);
+    const [octets] = await once(socket, 'data');
+    return String(octets);
+  } finally {
+    socket.destroy();
+  }
 }
