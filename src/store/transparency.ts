@@ -55,7 +55,7 @@ export function readLogHead(db: Db): Promise<LogHead | null> {
   return READ_HEAD.first(db, {});
 }
 
-/** Holds the head until the unit ends: numbers are given in the order of commits. After rows of datasets, before the change log. */
+/** Holds the head until the unit ends: numbers are given in the order of commits. After rows of versions, before those of keys and the change log. */
 export function holdLogHead(tx: Tx): Promise<LogHead | null> {
   return HOLD_HEAD.first(tx, {});
 }

@@ -9,6 +9,7 @@ import { keyChange } from '../../store/dataset-changes.ts';
 import { findKey, type KeyRow, putKeys } from '../../store/datasets.ts';
 import { appendChanges } from '../../store/log/change-log.ts';
 import type { Db, Tx } from '../../store/store.ts';
+import { holdLogHead } from '../../store/transparency.ts';
 import type { HasClock, HasStore, HasTransparencyLog } from '../deps.ts';
 import { appendLogEntries, keyEntry } from '../transparency/append.ts';
 import { DatasetFault } from './items.ts';
@@ -105,6 +106,8 @@ export async function publishOwnKeys(
  * it, and the log cannot take an end back.
  */
 export async function loggedKeys(tx: Tx, keys: readonly KeyRow[]): Promise<KeyRow[]> {
+  // What is read here is what is logged: another unit that ends or begins one of them comes before this one, or after it.
+  await holdLogHead(tx);
   const rows: KeyRow[] = [];
   for (const key of keys) {
     const known = await findKey(tx, key.kid);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { generateKeyPairSync } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import {
   assertWhole,
@@ -7,15 +7,17 @@ import {
   leavesIn,
   withLog,
 } from '../../../test/support/control/transparency/log-world.ts';
-import { itemLines } from '../../../test/support/store/dataset-world.ts';
+import { itemLines, newKey } from '../../../test/support/store/dataset-world.ts';
 import { onEachEngine } from '../../../test/support/store/engines.ts';
 import { InputError } from '../../base/errors.ts';
-import { attestationKeyId, rawPublicKey } from '../../protocol/datasets/attestation.ts';
 import { transparencyRules } from '../../protocol/transparency/entries.ts';
+import { parseNote, printNote } from '../../protocol/transparency/note.ts';
 import { encodeEntries, parseTilePath, TILE_WIDTH } from '../../protocol/transparency/tiles.ts';
+import { findKey } from '../../store/datasets.ts';
 import { lastPublishedCheckpoint, lastSignedCheckpoint } from '../../store/transparency.ts';
-import { type AttestationKey, publishOwnKeys } from '../datasets/keys.ts';
+import { publishOwnKeys } from '../datasets/keys.ts';
 import { listDatasets, retireDataset } from '../datasets/versions.ts';
+import { appendMissing } from './missing.ts';
 import { type LogSource, recoverLog } from './recover.ts';
 
 const TURN_OVER = 60_001;
@@ -171,11 +173,7 @@ onEachEngine((create) => {
         const { store, datasets } = world;
         const deps = { store, clock: () => world.time, isLogged: true };
         const { key } = datasets;
-        const next = (ms: number): AttestationKey => {
-          const { privateKey } = generateKeyPairSync('ed25519');
-          const publicKey = rawPublicKey(privateKey);
-          return { kid: attestationKeyId(publicKey), publicKey, privateKey, createdAt: key.createdAt + ms };
-        };
+        const next = (ms: number) => newKey(key.createdAt + ms);
         await world.init();
         await world.publish('1.0.0');
         await publishOwnKeys(deps, [key, next(5000)]);
@@ -194,6 +192,70 @@ onEachEngine((create) => {
           (await news()).map((one) => one.news),
           ['key_added', 'published', 'key_ended', 'key_added', 'key_added', 'published'],
         );
+      }));
+
+    it('says a key once more with the start and the end that it has, whatever was said of it before the recovery', () =>
+      withLog(create, async (world) => {
+        const { store, datasets } = world;
+        const deps = { store, clock: () => world.time, isLogged: true };
+        const { key } = datasets;
+        const foreign = newKey(0);
+        const importForeign = async (version: string, atts: number): Promise<void> => {
+          const files = datasets.sign(version, itemLines(2), { key: foreign, slug: 'foreign' });
+          // The time is not signed.
+          writeFileSync(files.manifest, JSON.stringify({ ...files.signed, atts }));
+          await datasets.import(store, files, { key: foreign.publicKey }, { isLogged: true });
+        };
+        await world.init();
+        const restore = await backupOf(world);
+        await world.publish('1.0.0');
+        await importForeign('1.0.0', 1_800_000_100);
+        await world.settle();
+        const monitor = await copyOf(world);
+        await restore();
+        // Before it is known that the log was longer.
+        await importForeign('2.0.0', 1_800_000_200);
+        await publishOwnKeys(deps, [key, newKey(key.createdAt + 5000)]);
+        await recoverLog({ ...deps, policy: world.policy, key: world.keys.key! }, monitor);
+        await appendMissing(deps);
+        const rules = transparencyRules();
+        const news = (await leavesIn(store)).flatMap((leaf) => rules.add(Buffer.from(leaf)));
+        assert.deepEqual(
+          news.filter((one) => 'reason' in one),
+          [],
+        );
+        const end = key.createdAt / 1000 + 5;
+        assert.equal((await findKey(store.read, key.kid))?.until, end);
+        assert.equal(rules.sum.keys.get(key.kid)?.key.end, end);
+        assert.equal((await findKey(store.read, foreign.kid))?.since, 1_800_000_100);
+      }));
+
+    it('goes on with a copy whose checkpoint has the lines of witnesses before that of the log', () =>
+      withLog(create, async (world) => {
+        const { store } = world;
+        const deps = { store, clock: () => world.time, policy: world.policy, key: world.keys.key! };
+        await world.init();
+        const restore = await backupOf(world);
+        await world.publish('1.0.0');
+        await world.settle();
+        const monitor = await copyOf(world);
+        await restore();
+        const turned: LogSource = {
+          async read(path, max) {
+            const octets = Buffer.from(await monitor.read(path, max));
+            if (path !== 'checkpoint') return octets;
+            const { text, signatures } = parseNote(octets.toString())!;
+            return Buffer.from(printNote({ text, signatures: signatures.toReversed() }));
+          },
+        };
+        await recoverLog({ ...deps, key: world.keys.key! }, turned);
+        world.time += TURN_OVER;
+        await world.settle(world.signerOf(store));
+        assert.equal(await world.published(), 2);
+        await world.publish('1.1.0');
+        world.time += TURN_OVER;
+        await world.settle(world.signerOf(store));
+        assert.equal(await world.published(), 3);
       }));
 
     it('takes back nothing that is not trusted, not new, or of another history', () =>

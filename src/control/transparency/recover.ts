@@ -7,6 +7,12 @@ import { readKeyTxt } from '../../protocol/datasets/published.ts';
 import type { Checkpoint } from '../../protocol/transparency/checkpoint.ts';
 import { readTransparencyEntry } from '../../protocol/transparency/entries.ts';
 import type { TrustPolicy } from '../../protocol/transparency/policy.ts';
+import {
+  type NoteSignature,
+  printNote,
+  type SignedNote,
+  type VerifierKey,
+} from '../../protocol/transparency/note.ts';
 import { checkNote } from '../../protocol/transparency/signatures.ts';
 import {
   decodeEntries,
@@ -33,7 +39,7 @@ import {
   unservedVersions,
 } from '../../store/transparency.ts';
 import type { HasClock, HasStore } from '../deps.ts';
-import { appendLogEntries, type EntryDraft, entryName, insertAt, retireLogged } from './append.ts';
+import { appendLogEntries, type EntryDraft, entryName, insertAt, keyEntry, retireLogged } from './append.ts';
 import { verifierKeyOfLog } from './init.ts';
 import { checkpointChange } from './publish.ts';
 import type { LogKey } from './signer.ts';
@@ -72,7 +78,7 @@ export async function recoverLog(deps: RecoverDeps, source: LogSource): Promise<
   const note = Buffer.from(await source.read('checkpoint', NOTE_MAX)).toString('utf8');
   const judged = checkNote(note, policy);
   if (!judged.valid) throw new InputError(`the checkpoint there is not trusted: ${judged.reason}`);
-  const { checkpoint, cosigners } = judged;
+  const { checkpoint, cosigners, log } = judged;
   if (checkpoint.size <= signed.size)
     throw new InputError(
       `the checkpoint there has ${checkpoint.size} entries, and this database has signed ${signed.size}: there is nothing to recover there. Take a copy that has more, such as the folder of a monitor`,
@@ -80,7 +86,15 @@ export async function recoverLog(deps: RecoverDeps, source: LogSource): Promise<
   const leaves = await leavesOf(source, signed.size, checkpoint.size);
   const found = leaves.map((leaf, at) => entryOf(leaf, signed.size + at));
   const published = Math.max(0, ...cosigners.map(({ time }) => time)) * 1000;
-  return store.write((tx) => replace(tx, { deps, from: signed.size, checkpoint, note, published, found }));
+  const kept = logFirst(checkpoint.note, log.key);
+  return store.write((tx) => replace(tx, { deps, from: signed.size, checkpoint, note: kept, published, found }));
+}
+
+/** A copy may have the lines in any order, and a checkpoint here begins with that of the log (`cosignedNote`). */
+function logFirst({ text, signatures }: SignedNote, { name, id }: VerifierKey): string {
+  const isOwn = (line: NoteSignature): boolean => line.name === name && line.keyId === id;
+  const own = signatures.filter(isOwn);
+  return printNote({ text, signatures: [...own, ...signatures.filter((line) => !isOwn(line))] });
 }
 
 async function leavesOf(source: LogSource, from: number, size: number): Promise<Uint8Array[]> {
@@ -108,12 +122,12 @@ async function replace(
   { deps, from, checkpoint, note, published, found }: Replacement,
 ): Promise<Recovered> {
   const now = deps.clock();
-  const rows = await listVersions(tx, ['served']);
-  // Rows of datasets come before the head of the log. Which of them the recovered part retires is known before it is stored.
-  const keys = await putRecoveredKeys(tx, found);
   const head = await holdLogHead(tx);
   const last = await lastSignedCheckpoint(tx);
   if (head === null || last?.size !== from) throw new InputError('the log has signed meanwhile: try again');
+  // From here on no other unit serves a version, or stores a key.
+  const rows = await listVersions(tx, ['served']);
+  const keys = await putRecoveredKeys(tx, found);
   const own = await readLogEntries(tx, from, head.size);
   await cutLogEntries(tx, from);
   await moveLogHead(tx, from);
@@ -125,7 +139,7 @@ async function replace(
     );
   await insertLogCheckpoint(tx, { size: checkpoint.size, root: checkpoint.root, note, published });
   const replaced = await contradicted(tx, own);
-  const linked = await appendLogEntries(tx, own.filter(({ name }) => !replaced.has(name)).map(draftOf));
+  const linked = await appendLogEntries(tx, await draftsOf(tx, own, replaced));
   const state = new Map<string, LogEntry>();
   const names = [...new Set(found.flatMap(({ kind, name }) => (kind === 'key' ? [] : [name])))];
   for (const entry of await lastEntriesOf(tx, names)) state.set(entry.name, entry);
@@ -160,18 +174,30 @@ async function contradicted(tx: Tx, own: readonly LogEntry[]): Promise<ReadonlyS
   );
 }
 
-function draftOf({ kind, name, leaf, version_id }: LogEntry): EntryDraft {
-  return { kind, name, leaf, version_id };
+/** Our unsigned entries, to be appended again. A key is said as it is now: the log may know another start of it, and its end. */
+async function draftsOf(
+  tx: Tx,
+  own: readonly LogEntry[],
+  replaced: ReadonlySet<string>,
+): Promise<EntryDraft[]> {
+  const drafts: EntryDraft[] = [];
+  for (const { kind, name, leaf, version_id } of own) {
+    const key = kind === 'key' ? await findKey(tx, name) : null;
+    if (key !== null) drafts.push(keyEntry(key));
+    else if (!replaced.has(name)) drafts.push({ kind, name, leaf, version_id });
+  }
+  return drafts;
 }
 
-/** Keys that the log has and this database lost, or knows an earlier state of. */
+/** Keys that the log has and this database lost, or knows another state of. An end that is known here alone stays. */
 async function putRecoveredKeys(tx: Tx, found: readonly LogEntry[]): Promise<NewChange[]> {
   const rows = new Map<string, KeyRow>();
   for (const { kind, name, leaf } of found) {
     const key = kind === 'key' ? readKeyTxt(leaf) : null;
     if (key === null) continue;
-    const { since, end: until } = key;
+    const { since, end } = key;
     const known = await findKey(tx, name);
+    const until = end ?? known?.until ?? null;
     const public_key = Buffer.from(key.publicKey).toString('base64');
     rows.set(name, { kid: name, public_key, since, until, is_own: known?.is_own ?? 0 });
   }

@@ -1,14 +1,22 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { assertWhole, withLog } from '../../../test/support/control/transparency/log-world.ts';
+import { assertWhole, leavesIn, START, withLog } from '../../../test/support/control/transparency/log-world.ts';
 import { sendTo } from '../../../test/support/control/transparency/witness.ts';
 import { openWorld } from '../../../test/support/http/world.ts';
+import { newKey } from '../../../test/support/store/dataset-world.ts';
 import { onEachEngine } from '../../../test/support/store/engines.ts';
 import { withStore } from '../../../test/support/store/fixtures.ts';
 import { findRows } from '../../../test/support/store/rows.ts';
 import { sqliteDatabase } from '../../../test/support/store/sqlite.ts';
+import { endedOrBlocked } from '../../../test/support/store/stepped.ts';
 import { realRandom } from '../../base/chance.ts';
+import { transparencyRules } from '../../protocol/transparency/entries.ts';
+import { findKey } from '../../store/datasets.ts';
+import { appendChanges } from '../../store/log/change-log.ts';
 import type { Store } from '../../store/store.ts';
+import { holdLogHead } from '../../store/transparency.ts';
+import { ownKeyRows, storeKeys } from '../datasets/keys.ts';
+import { appendLogEntries, keyEntry } from './append.ts';
 import { createLogSigner } from './signer.ts';
 import { rootAt } from './tree.ts';
 
@@ -88,6 +96,40 @@ onEachEngine((create) => {
           rows.map(({ type }) => type),
           ['dataset.items', 'dataset.key', 'dataset.published'],
         );
+      }));
+  });
+});
+
+onEachEngine((create) => {
+  describe('two units that store one key', () => {
+    it('say in the log one beginning and one end of it, in whichever order they read and commit', () =>
+      withLog(create, async (world) => {
+        const { store, datasets } = world;
+        const { key } = datasets;
+        await world.init();
+        await world.publish('1.0.0');
+        const other = await world.open();
+        const blocked = Promise.withResolvers<void>();
+        const ended = store.write(async (tx) => {
+          await holdLogHead(tx);
+          const rows = ownKeyRows([key, newKey(START + 5000)]);
+          const changes = await storeKeys(tx, rows);
+          await appendLogEntries(tx, rows.map(keyEntry));
+          // It has read the files of keys before the second one was there.
+          const published = world.publish('1.1.0', 'demo', other);
+          blocked.resolve(published);
+          if (tx.engine === 'postgres') await endedOrBlocked(published, other.read);
+          await appendChanges(tx, changes, world.time);
+        });
+        await Promise.all([ended, blocked.promise]);
+        const rules = transparencyRules();
+        const news = (await leavesIn(store)).flatMap((leaf) => rules.add(Buffer.from(leaf)));
+        assert.deepEqual(
+          news.map((one) => one.news),
+          ['key_added', 'published', 'key_ended', 'key_added', 'published'],
+          JSON.stringify(news),
+        );
+        assert.equal((await findKey(store.read, key.kid))?.until, START / 1000 + 5);
       }));
   });
 });
