@@ -101,7 +101,7 @@ export async function logRecover(clock: Clock, from: string, json: boolean): Pro
     for (const name of recovered.retired) print(`retired again: ${name}`);
     for (const name of recovered.replaced)
       print(
-        `retired: ${name}. It was published again with another manifest than the log has. Raise the version`,
+        `retired: ${name}. The log has another manifest of it, or its key had ended. Attest it again with a raised version`,
       );
     for (const name of recovered.missing) print(missingLine(name));
   });

@@ -33,7 +33,7 @@ import {
   requireAskable,
 } from './attest.ts';
 import { type CheckedItems, DatasetFault } from './items.ts';
-import { type AttestationKey, keyOfManifest, loggedKeys, ownKeyRows, storeKeys } from './keys.ts';
+import { type AttestationKey, isAfterEnd, keyOfManifest, loggedKeys, ownKeyRows, storeKeys } from './keys.ts';
 import { LAYOUT, PartSpool } from './part-spool.ts';
 
 /** An import that stores nothing for this time has ended: another one may go on with its version. Milliseconds. */
@@ -313,10 +313,9 @@ async function publish(
   });
 }
 
-/** Monitors of the transparency log take such a manifest for one that was signed by a stolen key. */
-function refuseEnded({ attkid, atts }: SignedManifest, keys: readonly KeyRow[]): void {
-  const until = keys.find(({ kid }) => kid === attkid)?.until ?? null;
-  if (until === null || atts <= until) return;
+function refuseEnded(manifest: SignedManifest, keys: readonly KeyRow[]): void {
+  const { attkid } = manifest;
+  if (!isAfterEnd(manifest, keys.find(({ kid }) => kid === attkid))) return;
   throw new DatasetFault([
     `the manifest was attested by key ${attkid} after its end, which is in the transparency log. Make a new key with uqrp dataset keygen, and attest again`,
   ]);

@@ -116,6 +116,12 @@ export async function loggedKeys(tx: Tx, keys: readonly KeyRow[]): Promise<KeyRo
   return rows;
 }
 
+/** Monitors of the transparency log take such a manifest for one that was signed by a stolen key. */
+export function isAfterEnd({ atts }: SignedManifest, key: Pick<KeyRow, 'until'> | null | undefined): boolean {
+  const until = key?.until ?? null;
+  return until !== null && atts > until;
+}
+
 /** @returns changes of those keys that are new or changed, to append to the log */
 export async function storeKeys(tx: Tx, keys: readonly KeyRow[]) {
   const changed = await putKeys(tx, keys);

@@ -1,9 +1,10 @@
 /** What is published and not in the log: all of it when the log begins, later what a process without the log has done. */
 import type { SignedManifest } from '../../protocol/datasets/manifest.ts';
-import { listDatasetKeys, type VersionRow } from '../../store/datasets.ts';
+import { type KeyRow, listDatasetKeys, type VersionRow } from '../../store/datasets.ts';
 import { appendChanges } from '../../store/log/change-log.ts';
 import type { Db, Tx } from '../../store/store.ts';
 import { holdLogHead, lastEntriesOf, readLogHead, unloggedVersions } from '../../store/transparency.ts';
+import { isAfterEnd } from '../datasets/keys.ts';
 import type { HasClock, HasStore } from '../deps.ts';
 import { appendLogEntries, type EntryDraft, keyEntry, manifestEntry, retirementEntry } from './append.ts';
 
@@ -31,7 +32,8 @@ async function appendUnit(tx: Tx, now: number): Promise<void> {
 }
 
 async function missingEntries(db: Db): Promise<EntryDraft[]> {
-  const keys = (await listDatasetKeys(db)).map(keyEntry);
+  const rows = await listDatasetKeys(db);
+  const keys = rows.map(keyEntry);
   const last = await lastEntriesOf(
     db,
     keys.map(({ name }) => name),
@@ -41,12 +43,16 @@ async function missingEntries(db: Db): Promise<EntryDraft[]> {
     return logged === undefined || Buffer.compare(logged.leaf, leaf) !== 0;
   };
   const versions = await unloggedVersions(db, UNIT_VERSIONS);
-  return [...keys.filter(isMissing), ...versions.flatMap(entriesOf)];
+  return [...keys.filter(isMissing), ...versions.flatMap((version) => entriesOf(version, rows))];
 }
 
-function entriesOf(row: VersionRow): EntryDraft[] {
-  const published = manifestEntry(row.id, JSON.parse(row.manifest) as SignedManifest);
+function entriesOf(row: VersionRow, keys: readonly KeyRow[]): EntryDraft[] {
+  const manifest = JSON.parse(row.manifest) as SignedManifest;
+  const published = manifestEntry(row.id, manifest);
   if (row.state === 'served') return [published];
+  const retired = retirementEntry(row, row.retired_at ?? 0);
+  // A recovery gave it up. Where only its manifest is in the log the retirement is said.
+  if (isAfterEnd(manifest, keys.find(({ kid }) => kid === manifest.attkid))) return [retired];
   // Where the manifest is in the log it is not said again.
-  return [published, retirementEntry(row, row.retired_at ?? 0)];
+  return [published, retired];
 }

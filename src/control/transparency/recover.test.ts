@@ -230,6 +230,39 @@ onEachEngine((create) => {
         assert.equal((await findKey(store.read, foreign.kid))?.since, 1_800_000_100);
       }));
 
+    it('gives up a version that was attested after the end of its key, of which the restored database did not know', () =>
+      withLog(create, async (world) => {
+        const { store } = world;
+        const deps = { store, clock: () => world.time, isLogged: true };
+        const { key } = world.datasets;
+        await world.init();
+        await world.publish('1.0.0');
+        await world.settle();
+        const restore = await backupOf(world);
+        await publishOwnKeys(deps, [key, newKey(key.createdAt + 5000)]);
+        await world.settle();
+        const monitor = await copyOf(world);
+        await restore();
+        await world.publish('2.0.0');
+        const { replaced } = await recoverLog(
+          { ...deps, policy: world.policy, key: world.keys.key! },
+          monitor,
+        );
+        assert.deepEqual(replaced, ['demo@2.0.0']);
+        await appendMissing(deps);
+        const rules = transparencyRules();
+        const news = (await leavesIn(store)).flatMap((leaf) => rules.add(Buffer.from(leaf)));
+        assert.deepEqual(
+          news.map((one) => one.news),
+          ['key_added', 'published', 'key_ended', 'key_added'],
+          JSON.stringify(news),
+        );
+        assert.deepEqual(
+          (await listDatasets(deps)).map(({ manifest }) => manifest.version),
+          ['1.0.0'],
+        );
+      }));
+
     it('goes on with a copy whose checkpoint has the lines of witnesses before that of the log', () =>
       withLog(create, async (world) => {
         const { store } = world;

@@ -39,6 +39,7 @@ import {
   unservedVersions,
 } from '../../store/transparency.ts';
 import type { HasClock, HasStore } from '../deps.ts';
+import { isAfterEnd } from '../datasets/keys.ts';
 import { appendLogEntries, type EntryDraft, entryName, insertAt, keyEntry, retireLogged } from './append.ts';
 import { verifierKeyOfLog } from './init.ts';
 import { checkpointChange } from './publish.ts';
@@ -60,7 +61,7 @@ export interface Recovered {
   readonly missing: readonly string[];
   /** Versions that were retired since the backup, and are retired again. */
   readonly retired: readonly string[];
-  /** Versions that were published here since the backup, with another manifest than the log has. Both are retired: raise the version. */
+  /** Versions that were published here since the backup, with another manifest than the log has, or attested after the end of their key. They are retired. */
   readonly replaced: readonly string[];
 }
 
@@ -161,17 +162,25 @@ async function replace(
   };
 }
 
-/** Names of which our unsigned entries say another manifest than the log. Nobody was promised it: the log's own stays. */
+/**
+ * Names of our unsigned manifests that the log cannot have: it has another one, or the end of the key before the attestation. Nobody was promised
+ * them: the log's own stays.
+ */
 async function contradicted(tx: Tx, own: readonly LogEntry[]): Promise<ReadonlySet<string>> {
   const manifests = own.filter(({ kind }) => kind === 'manifest');
   const names = new Set(manifests.map(({ name }) => name));
   const logged = new Map((await firstManifestsOf(tx, [...names])).map((entry) => [entry.name, entry.leaf]));
-  return new Set(
-    manifests.flatMap(({ name, leaf }) => {
-      const first = logged.get(name);
-      return first === undefined || sameOctets(first, leaf) ? [] : [name];
-    }),
-  );
+  const found = new Set<string>();
+  for (const { name, leaf } of manifests) {
+    const first = logged.get(name);
+    const entry = readTransparencyEntry(leaf);
+    const isTaken =
+      first === undefined
+        ? entry?.kind !== 'manifest' || !isAfterEnd(entry.manifest, await findKey(tx, entry.manifest.attkid))
+        : sameOctets(first, leaf);
+    if (!isTaken) found.add(name);
+  }
+  return found;
 }
 
 /** Our unsigned entries, to be appended again. A key is said as it is now: the log may know another start of it, and its end. */
