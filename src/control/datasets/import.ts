@@ -315,7 +315,8 @@ async function publish(
 
 function refuseEnded(manifest: SignedManifest, keys: readonly KeyRow[]): void {
   const { attkid } = manifest;
-  if (!isAfterEnd(manifest, keys.find(({ kid }) => kid === attkid))) return;
+  const key = keys.find(({ kid }) => kid === attkid);
+  if (!isAfterEnd(manifest, key)) return;
   throw new DatasetFault([
     `the manifest was attested by key ${attkid} after its end, which is in the transparency log. Make a new key with uqrp dataset keygen, and attest again`,
   ]);

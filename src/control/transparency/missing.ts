@@ -52,7 +52,8 @@ function entriesOf(row: VersionRow, keys: readonly KeyRow[]): EntryDraft[] {
   if (row.state === 'served') return [published];
   const retired = retirementEntry(row, row.retired_at ?? 0);
   // A recovery gave it up. Where only its manifest is in the log the retirement is said.
-  if (isAfterEnd(manifest, keys.find(({ kid }) => kid === manifest.attkid))) return [retired];
+  const key = keys.find(({ kid }) => kid === manifest.attkid);
+  if (isAfterEnd(manifest, key)) return [retired];
   // Where the manifest is in the log it is not said again.
   return [published, retired];
 }

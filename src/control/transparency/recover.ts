@@ -6,13 +6,13 @@ import { InputError } from '../../base/errors.ts';
 import { readKeyTxt } from '../../protocol/datasets/published.ts';
 import type { Checkpoint } from '../../protocol/transparency/checkpoint.ts';
 import { readTransparencyEntry } from '../../protocol/transparency/entries.ts';
-import type { TrustPolicy } from '../../protocol/transparency/policy.ts';
 import {
   type NoteSignature,
   printNote,
   type SignedNote,
   type VerifierKey,
 } from '../../protocol/transparency/note.ts';
+import type { TrustPolicy } from '../../protocol/transparency/policy.ts';
 import { checkNote } from '../../protocol/transparency/signatures.ts';
 import {
   decodeEntries,
@@ -38,8 +38,8 @@ import {
   readLogEntries,
   unservedVersions,
 } from '../../store/transparency.ts';
-import type { HasClock, HasStore } from '../deps.ts';
 import { isAfterEnd } from '../datasets/keys.ts';
+import type { HasClock, HasStore } from '../deps.ts';
 import { appendLogEntries, type EntryDraft, entryName, insertAt, keyEntry, retireLogged } from './append.ts';
 import { verifierKeyOfLog } from './init.ts';
 import { checkpointChange } from './publish.ts';
@@ -88,7 +88,9 @@ export async function recoverLog(deps: RecoverDeps, source: LogSource): Promise<
   const found = leaves.map((leaf, at) => entryOf(leaf, signed.size + at));
   const published = Math.max(0, ...cosigners.map(({ time }) => time)) * 1000;
   const kept = logFirst(checkpoint.note, log.key);
-  return store.write((tx) => replace(tx, { deps, from: signed.size, checkpoint, note: kept, published, found }));
+  return store.write((tx) =>
+    replace(tx, { deps, from: signed.size, checkpoint, note: kept, published, found }),
+  );
 }
 
 /** A copy may have the lines in any order, and a checkpoint here begins with that of the log (`cosignedNote`). */

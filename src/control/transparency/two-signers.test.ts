@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { assertWhole, leavesIn, START, withLog } from '../../../test/support/control/transparency/log-world.ts';
+import {
+  assertWhole,
+  leavesIn,
+  START,
+  withLog,
+} from '../../../test/support/control/transparency/log-world.ts';
 import { sendTo } from '../../../test/support/control/transparency/witness.ts';
 import { openWorld } from '../../../test/support/http/world.ts';
 import { newKey } from '../../../test/support/store/dataset-world.ts';
