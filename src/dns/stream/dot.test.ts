@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect as tcpConnect } from 'node:net';
+import { type AddressInfo, createServer, connect as tcpConnect } from 'node:net';
 import { test } from 'node:test';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
 import {
@@ -156,6 +156,37 @@ test('connections count before their handshake; idle ones are closed', async () 
     silent.destroy();
   });
 });
+
+test('an idle connection ends with an alert, so that its peer can tell the end from a cut', async () => {
+  await withDot({ idleMs: 200 }, async ({ listener, peer }) => {
+    const sent: Buffer[] = [];
+    const relay = createServer((client) => {
+      const server = tcpConnect(listener.address.port, '127.0.0.1');
+      server.on('data', (octets: Buffer) => sent.push(octets));
+      client.pipe(server).pipe(client);
+    }).listen(0, '127.0.0.1');
+    await once(relay, 'listening');
+    const { port } = relay.address() as AddressInfo;
+    // In TLS 1.3 the type of an encrypted record is not to be seen.
+    const idle = peer({ port, maxVersion: 'TLSv1.2' });
+    const replies = repliesTo(idle, query(1, 'hot'));
+    await once(idle, 'close');
+    relay.close();
+    assert.deepEqual(replies.map(idOf), [1]);
+    assert.equal(recordTypes(Buffer.concat(sent)).at(-1), ALERT);
+  });
+});
+
+/** Of a TLS record (RFC 8446 §5.1). */
+const ALERT = 21;
+const RECORD_HEAD_OCTETS = 5;
+
+function recordTypes(octets: Buffer): number[] {
+  const types: number[] = [];
+  for (let at = 0; at < octets.length; at += RECORD_HEAD_OCTETS + octets.readUInt16BE(at + 3))
+    types.push(octets[at]!);
+  return types;
+}
 
 test('padding to multiples of 468 octets and the idle timeout, when asked for', async () => {
   await withDot({ idleMs: 8000 }, async ({ peer }) => {

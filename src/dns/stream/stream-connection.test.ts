@@ -65,5 +65,6 @@ test('a connection that has hung up, and whose end is not taken, is overdue in i
   assert.equal(connection.idleSince, 5);
   assert.equal(connection.isOverdue(10_004, 10_000, 10_000), false);
   assert.equal(connection.isOverdue(10_005, 10_000, 10_000), true);
-  socket.destroy();
+  connection.expire();
+  assert.equal(socket.destroyed, true);
 });

@@ -88,8 +88,10 @@ export class StreamConnection {
     this.#settle();
   }
 
-  destroy(): void {
-    this.#socket.destroy();
+  /** Ends an overdue connection: with a FIN, and over TLS the alert before it (RFC 8446 §6.1); at once where its peer takes nothing. */
+  expire(): void {
+    if (this.stalledAt !== null || this.#hungUp) this.#socket.destroy();
+    else this.drain();
   }
 
   #onData(chunk: Uint8Array): void {

@@ -153,7 +153,7 @@ async function serveStreams(
 }
 
 function sweep(open: Iterable<StreamConnection>, now: number, idleMs: number, drainMs: number): void {
-  for (const connection of open) if (connection.isOverdue(now, idleMs, drainMs)) connection.destroy();
+  for (const connection of open) if (connection.isOverdue(now, idleMs, drainMs)) connection.expire();
 }
 
 /** Rejects as `listen` fails (address in use, no permission). */
