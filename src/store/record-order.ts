@@ -112,7 +112,7 @@ const ORDERS: Readonly<Record<RecordSort, Order>> = {
 /**
  * Reads on in the records of one namespace in an order, without those past their expiry at `now`. It examines at most `SPAN` records,
  * or `limit` where an index serves the filter.
- * @param filter without `key`
+ * @param filter with `key` only in an order by key
  * @param limit at most so many records are returned
  */
 export async function readOrdered(
@@ -177,14 +177,15 @@ export function readByIds(db: Db, ids: readonly string[]): Promise<RecordsTable[
   return READ_BY_IDS.all(db, { ids });
 }
 
-/** The range that is left after a position, and the filters. In an order by key a prefix is a range. */
+/** The range that is left after a position, and the filters. In an order by key, a key and a prefix are ranges. */
 function parametersOf(sort: RecordSort, filter: RecordFilter, after: OrderPosition | null) {
-  const { resource = null, keyPrefix, ttlMin = null, ttlMax = null } = filter;
+  const { resource = null, key, keyPrefix, ttlMin = null, ttlMax = null } = filter;
   const { createdAfter = -1, createdBefore = Number.MAX_SAFE_INTEGER } = filter;
   const isByKey = sort.endsWith('key');
-  const prefix = isByKey ? null : (keyPrefix ?? null);
+  const prefix = isByKey && key === undefined ? null : (keyPrefix ?? null);
+  const first = key ?? keyPrefix ?? '';
   const range = isByKey
-    ? { from: keyPrefix ?? '', fromId: '', to: `${keyPrefix ?? ''}${ABOVE}`, toId: '' }
+    ? { from: first, fromId: '', to: `${first}${key === undefined ? ABOVE : BELOW}`, toId: '' }
     : { from: -1, fromId: '', to: Number.MAX_SAFE_INTEGER, toId: '' };
   const filters = {
     resource,

@@ -143,6 +143,32 @@ apiScenarios('listing in an order, and search', {
     await world.close();
   },
 
+  'a key gives one record or none, in any order and beside a search': async (store) => {
+    const world = await openWorld(store);
+    const customer = await world.customer();
+    const [a, b] = [await customer.namespace(), await customer.namespace()];
+    const key = `k.res.${a.name}.v1`;
+    for (const other of [`k.res.${b.name}.v1`, `a.${key}`, `k.res2.${a.name}.v1`, `k.res.${a.name}.v10`])
+      await customer.record(other);
+    for (const isThere of [false, true]) {
+      if (isThere) await customer.record(key);
+      const found = isThere ? [key] : [];
+      for (const query of [
+        ...RECORD_SORTS.map((sort) => `sort=${sort}`),
+        'sort=key&key_prefix=k.',
+        'sort=-updated_at&resource=res&ttl_min=0',
+        ...['k', 'res', a.name].map((q) => `q=${q}&sort=updated_at`),
+      ]) {
+        assert.deepEqual((await walk(customer, `key=${key}&limit=1&${query}`)).keys, found, query);
+      }
+      for (const query of ['sort=key&key_prefix=l', `sort=-key&namespace=${b.name}`, 'q=res2'])
+        assert.deepEqual((await walk(customer, `key=${key}&${query}`)).keys, [], query);
+    }
+    const { matched } = await walk(customer, `key=${key}&q=res`);
+    assert.deepEqual(matched, ['resource']);
+    await world.close();
+  },
+
   'it reaches what the credential reaches': async (store) => {
     const world = await openWorld(store);
     const [customer, stranger] = [await world.customer(), await world.customer()];

@@ -29,7 +29,9 @@ export async function pageSorted(
   filter: ListingFilter,
   page: OrderedPage,
 ): Promise<SortedPage> {
-  const { sort, limit } = page;
+  const { limit } = page;
+  // One record has any order, and in that of keys it is found in an index.
+  const sort = filter.key === undefined ? page.sort : 'key';
   const all = await inScope(deps, actor, {});
   const { matched, narrow } = await readMatch(deps, all, filter, page);
   let best: OrderedRecord[] = [];
