@@ -17,6 +17,7 @@ export const LIMITS = {
   queryTokenDaysDefault: 30,
   queryTokenDaysOfMember: 30, // minted by a member of an organization who is no owner
   queryTokensPerNamespace: 100,
+  queryTokensListed: 500, // the newest of a namespace; older ones only until they end
   namespacesPerCustomer: 1000,
   apiKeysPerCustomer: 100,
   passkeyName: 100,

@@ -168,13 +168,27 @@ export async function revokeTokensOfSessions(
   return live.map(({ namespace, digest, owner }) => ({ namespace, digest, owner }));
 }
 
-const FORGET = statement<{ namespaceId: string; before: number }>(
-  'delete from query_tokens where namespace_id = :namespaceId and (revoked_at < :before or expires_at < :before)',
+interface Forgotten {
+  readonly namespaceId: string;
+  /** Those that ended, by revocation or expiry, before this time. */
+  readonly before: number;
+  /** And those that ended and are not among so many of the newest tokens. */
+  readonly newest: number;
+  readonly limit: number;
+}
+
+const FORGET = statement<Forgotten & { ended: number }>(
+  `delete from query_tokens where id in (
+    select id from query_tokens where namespace_id = :namespaceId and (revoked_at < :before or expires_at < :before
+      or (revoked_at is not null or expires_at <= :ended) and (created_at, id) <= (
+        select created_at, id from query_tokens where namespace_id = :namespaceId
+        order by created_at desc, id desc limit 1 offset :newest))
+    limit :limit)`,
 );
 
-/** Forgets a namespace's tokens that ended, by revocation or expiry, before `before`. */
-export async function forgetEndedTokens(tx: Tx, namespaceId: string, before: number): Promise<void> {
-  await FORGET.run(tx, { namespaceId, before });
+/** Forgets up to `limit` ended tokens of a namespace. */
+export async function forgetEndedTokens(tx: Tx, forgotten: Forgotten, now: number): Promise<void> {
+  await FORGET.run(tx, { ...forgotten, ended: endedBy(now) });
 }
 
 const DELETE_SOME = statement<{ namespaceId: string; limit: number }>(

@@ -114,7 +114,7 @@ const QUERY_TOKEN_ROUTES = describeRoutes('Query tokens', 'credential', {
   list: {
     operationId: 'listQueryTokens',
     summary: 'Lists the query tokens of a namespace, oldest first',
-    description: 'Without plaintext. Ended tokens stay listed for at least 30 days.',
+    description: `Without plaintext. Ended tokens stay listed for at least 30 days while they are among the ${LIMITS.queryTokensListed} newest of the namespace.`,
     query: {},
     responses: { 200: { description: 'The query tokens', schema: arrayOf(QUERY_TOKEN_SCHEMA) } },
   },

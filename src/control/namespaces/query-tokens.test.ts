@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
-import { assertFailure, created, openWorld } from '../../../test/support/http/world.ts';
+import { assertFailure, type Caller, created, type Json, openWorld } from '../../../test/support/http/world.ts';
 import { LIMITS } from '../../base/limits.ts';
+import { insertQueryToken } from '../../store/query-tokens.ts';
 
 const DAY = 86_400_000;
 const RANGE = 'expires_in_days must be between 1 and 365';
@@ -24,6 +25,8 @@ const REFUSED: readonly (readonly [object, ...string[]])[] = [
   [{ name: 'x', session: true, expires_in_days: 1 }, 'expires_in_days is not for a token of a session'],
   [{ query_token: { name: 'x' } }, 'query_token is not a known field', 'name is required'],
 ];
+
+const nameOf = ({ name }: Json): string => name;
 
 apiScenarios('query tokens', {
   'a token is minted once, listed without its plaintext, and revoked': async (store) => {
@@ -129,6 +132,39 @@ apiScenarios('query tokens', {
       (await much.get(path)).json.map((token: { name: string }) => token.name),
       ['more', 'again', 'last'],
     );
+    await world.close();
+  },
+
+  'of tokens that are minted and revoked all the time the newest stay listed': async (store) => {
+    const world = await openWorld(store);
+    const customer = await world.customer();
+    const { id } = await customer.namespace();
+    const path = `/namespaces/${id}/query_tokens`;
+    created(await customer.post(path, { name: 'live' }));
+    world.advance(1);
+    created(await customer.post(path, { name: 'expired', expires_in_days: 1 }));
+    world.advance(DAY + 1);
+    const later = await world.signIn(customer);
+    const now = world.now();
+    await store.write(async (tx) => {
+      for (let i = 0; i < LIMITS.queryTokensListed + 400; i++) {
+        const digest = createHash('sha256').update(`${id} ${i}`).digest('hex');
+        const times = { expires_at: now + DAY, revoked_at: now, created_at: now - 1 };
+        const of = { namespace_id: id, created_by: null, session_id: null };
+        await insertQueryToken(tx, { id: world.deps.newId(), name: `t${i}`, digest, ...times, ...of });
+      }
+    });
+    const namesFor = async (caller: Caller) => (await caller.get(path)).json.map(nameOf);
+    created(await later.post(path, { name: 'new' }));
+    const listed = await namesFor(later);
+    // The clock of a node may be behind, for which a token that has just expired still counts: it can be revoked.
+    assert.deepEqual(listed.slice(0, 2), ['live', 'expired']);
+    assert.deepEqual([listed.length, listed.at(-1)], [2 + LIMITS.queryTokensListed, 'new']);
+    world.advance(DAY);
+    const next = await world.signIn(customer);
+    created(await next.post(path, { name: 'newer' }));
+    const left = await namesFor(next);
+    assert.deepEqual([left[0], left.includes('expired'), left.at(-1)], ['live', false, 'newer']);
     await world.close();
   },
 

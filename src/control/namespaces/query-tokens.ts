@@ -41,6 +41,8 @@ const DAY = 86_400_000;
 
 /** Milliseconds that ended tokens stay in the list. A later mint deletes them. */
 const ENDED_KEPT = 30 * DAY;
+/** Ended tokens that one mint deletes. Other writers wait for it. */
+const FORGOTTEN = 500;
 
 const TOO_LONG_FOR_MEMBER = `expires_in_days must be at most ${LIMITS.queryTokenDaysOfMember} for a member who is no owner`;
 
@@ -156,7 +158,9 @@ export async function mintQueryToken(
     if (home === null) throw notFound('Namespace');
     requireNotSuspended(home);
     const row = await boundToSession(tx, asked, now);
-    await forgetEndedTokens(tx, namespaceId, now - ENDED_KEPT);
+    // One of the newest is minted here.
+    const newest = LIMITS.queryTokensListed - 1;
+    await forgetEndedTokens(tx, { namespaceId, before: now - ENDED_KEPT, newest, limit: FORGOTTEN }, now);
     const live = await liveQueryTokens(tx, namespaceId, now);
     const replaced = live.filter((one) => row.session_id !== null && one.session_id === row.session_id);
     for (const old of replaced) await revokeIn(tx, actor, old.id, { id: namespaceId, name: namespace }, now);
