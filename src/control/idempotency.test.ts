@@ -89,7 +89,7 @@ apiScenarios('idempotency keys', {
   'another precondition is another request (I02)': async (store) => {
     const world = await openWorld(store);
     const customer = await world.customer();
-    const { name } = await customer.namespace();
+    const { id, name } = await customer.namespace();
     const body = { record: { key: `r.${name}.v1`, data: '' } };
     const send = (headers: Readonly<Record<string, string>>) =>
       customer.send('POST', '/records', body, { 'idempotency-key': 'k', ...headers });
@@ -97,6 +97,18 @@ apiScenarios('idempotency keys', {
     assert.equal(first.status, 201);
     assert.equal((await send({ 'if-none-match': '*' })).text, first.text);
     assertFailure(await send({}), 422, 'validation_error', OTHER);
+    await customer.patch(`/namespaces/${id}`, { namespace: { history: { versions: 5, days: 5 } } });
+    const { headers } = await customer.patch(`/records/${first.json.id}`, { record: { data: 'YQ==' } });
+    const restore = (tag: unknown) =>
+      customer.send(
+        'POST',
+        `/records/${first.json.id}/restore`,
+        { version: 1 },
+        { 'idempotency-key': 'r', 'if-match': String(tag) },
+      );
+    assert.equal((await restore(headers.etag)).status, 200);
+    assert.equal((await restore(headers.etag)).status, 200);
+    assertFailure(await restore('"other"'), 422, 'validation_error', OTHER);
     await world.close();
   },
 

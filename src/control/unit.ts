@@ -122,7 +122,8 @@ export async function runOnce<T>(
   const { store, answers } = deps;
   const actor = actorOf(request);
   const id = sha256([actor.customerId, scopeOf(actor), key]);
-  const content = sha256([request.url, request.headers['if-none-match'], request.bodyDigest]);
+  const { 'if-none-match': ifNoneMatch, 'if-match': ifMatch } = request.headers;
+  const content = sha256([request.url, ifNoneMatch, ifMatch, request.bodyDigest]);
   const now = deps.clock();
   const before = now - ANSWER_KEPT;
   const resultOf = (encrypted: Uint8Array): T => {
