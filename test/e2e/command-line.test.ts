@@ -108,6 +108,15 @@ describe('the command line', () => {
     }
   });
 
+  it('import takes the later of two lines with one key, as its dry run does', async () => {
+    const lines = ['YQ==', 'Yg=='].map((data) => JSON.stringify({ key: 'Twice.cli.v1', data })).join('\n');
+    for (const options of [['--dry-run'], []]) {
+      const { code, errors } = await runCli(['import', 'cli', '-', ...options], env, lines);
+      assert.deepEqual([code, errors], [0, '']);
+    }
+    assert.match((await runCli(['export', 'cli'], env)).out, /"twice\.cli\.v1","data":"Yg=="/);
+  });
+
   it('import drops a record that ends while the file is read, and goes on', async () => {
     const line = (key: string, fromNow: number | null): string => {
       const at = fromNow === null ? null : new Date(Date.now() + fromNow).toISOString();

@@ -89,7 +89,7 @@ export async function importNamespace(
     for await (const { line, records } of batches(file, name)) {
       // One time for both: a record that ends between them would be refused, and end the import.
       const now = clock();
-      const lasting = records.filter((record) => !isDue(record, now));
+      const lasting = [...records.values()].filter((record) => !isDue(record, now));
       if (lasting.length === 0) continue;
       await writeBulk({ ...deps, clock: () => now }, owner, { records: lasting }).catch((error: unknown) => {
         throw new InputError(`from line ${line}: ${messageOf(error)}`);
@@ -171,27 +171,28 @@ function readAlone(
 interface Batch {
   /** Number of its first line. */
   readonly line: number;
-  readonly records: object[];
+  /** By key. A record that was deleted and made again during the export is there twice: the later line counts. */
+  readonly records: Map<string, object>;
 }
 
 async function* batches(file: string, namespace: string): AsyncGenerator<Batch> {
-  let batch: Batch = { line: 1, records: [] };
+  let batch: Batch = { line: 1, records: new Map() };
   for await (const { line, record } of recordsOf(file, namespace)) {
     if (typeof record === 'string') throw new InputError(record);
-    if (batch.records.length === 0) batch = { line, records: [] };
-    batch.records.push(record);
-    if (batch.records.length === LIMITS.bulkItems) {
+    if (batch.records.size === 0) batch = { line, records: batch.records };
+    batch.records.set(foldCase(record.key), record);
+    if (batch.records.size === LIMITS.bulkItems) {
       yield batch;
-      batch = { line: line + 1, records: [] };
+      batch = { line: line + 1, records: new Map() };
     }
   }
-  if (batch.records.length > 0) yield batch;
+  if (batch.records.size > 0) yield batch;
 }
 
 interface Line {
   readonly line: number;
   /** A text: what is wrong with the line. */
-  readonly record: object | string;
+  readonly record: (Readonly<Record<string, unknown>> & { readonly key: string }) | string;
 }
 
 async function* recordsOf(file: string, namespace: string): AsyncGenerator<Line> {
