@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
-import { assertFailure, type Caller, created, type Json, openWorld } from '../../../test/support/http/world.ts';
+import {
+  assertFailure,
+  type Caller,
+  created,
+  type Json,
+  openWorld,
+} from '../../../test/support/http/world.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { insertQueryToken } from '../../store/query-tokens.ts';
 
