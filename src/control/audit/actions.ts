@@ -10,7 +10,6 @@ import type { QueryTokenRow } from '../../store/query-tokens.ts';
 import type { RecordsTable } from '../../store/records.ts';
 import type { Tx } from '../../store/store.ts';
 import type { WebhookRow } from '../../store/webhooks/webhooks.ts';
-import type { HasClock, HasStore } from '../deps.ts';
 
 type ObjectColumns = Pick<NewAuditRow, 'object_kind' | 'object_id' | 'object_name' | 'namespace' | 'count'>;
 
@@ -130,16 +129,6 @@ export function auditFor(
   facts: RecordFacts = {},
 ): Promise<void> {
   return addAuditRow(tx, rowOf(customerId, by, at, action, object, facts));
-}
-
-/** Writes that the records of the actor's namespace are about to be sent. An export is a read: its row has a unit of its own, before it begins. */
-export async function auditExport(
-  { store, clock }: HasStore & HasClock,
-  actor: Actor,
-  namespace: Pick<NamespaceRow, 'id' | 'name'>,
-): Promise<void> {
-  const object = audited.namespace(namespace);
-  await store.write((tx) => audit(tx, actor, clock(), 'namespace.exported', object));
 }
 
 /** One row of the server itself for each group of records that went in one unit, such as at their expiry. */

@@ -7,6 +7,8 @@ import { base64 } from '../../store/log/change-log.ts';
 import { findNamespacesByName, type NamespaceRow } from '../../store/namespaces.ts';
 import type { RecordPosition } from '../../store/record-listing.ts';
 import { findHistory, goneRecords, type KeptVersion, versionsAt } from '../../store/versions.ts';
+import { writeAs } from '../accounts/membership.ts';
+import { audit, audited } from '../audit/actions.ts';
 import type { HasClock, HasStore } from '../deps.ts';
 import { type ExportedRecord, exportedRecord, streamRecords } from '../records/listing.ts';
 import { encodingOf, type RecordResource } from '../records/shapes.ts';
@@ -15,6 +17,19 @@ import { historyOf } from './rules.ts';
 
 /** Lines of one batch: with full records it is as long as a batch of another listing. */
 const BATCH = 16;
+
+/**
+ * Writes that the records of the actor's namespace are about to be sent. An export is a read: its row has a unit of its own, before it begins.
+ * @throws AppError 401 when the credential has ended, or the account is being deleted: its row would be left
+ */
+export async function auditExport(
+  deps: HasStore & HasClock,
+  actor: Actor,
+  namespace: Pick<NamespaceRow, 'id' | 'name'>,
+): Promise<void> {
+  const object = audited.namespace(namespace);
+  await writeAs(deps, actor, (tx) => audit(tx, actor, deps.clock(), 'namespace.exported', object));
+}
 
 /** For a namespace by its name. @throws AppError 400, 404, 422 */
 export async function exportThen(

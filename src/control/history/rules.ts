@@ -31,6 +31,7 @@ import {
   type KeptVersion,
   listKeptVersions,
 } from '../../store/versions.ts';
+import { writeAs } from '../accounts/membership.ts';
 import { audit, audited } from '../audit/actions.ts';
 import type { HasClock, HasIds, HasStore, HasUnit, HasZoneLength } from '../deps.ts';
 import { authorizeNamespace, requireNotSuspended } from '../namespaces/rules.ts';
@@ -134,7 +135,7 @@ export async function getVersion(
   const record = await authorizeRecord(deps, actor, id);
   const found = await readVersion(deps, actor, record, version);
   const object = audited.record(record, record.namespace);
-  await deps.store.write((tx) => audit(tx, actor, deps.clock(), 'versions.read', object));
+  await writeAs(deps, actor, (tx) => audit(tx, actor, deps.clock(), 'versions.read', object));
   return found;
 }
 

@@ -21,8 +21,7 @@ import { badParameter, type QueryParameters, readParameters } from '../../protoc
 import { arrayOf } from '../../protocol/input/schema.ts';
 import { enveloped } from '../../protocol/input/shape.ts';
 import type { ApiDeps } from '../api-deps.ts';
-import { auditExport } from '../audit/actions.ts';
-import { exportAt, parseAt, requireWhole } from '../history/export.ts';
+import { auditExport, exportAt, parseAt, requireWhole } from '../history/export.ts';
 import { namespaceId } from '../namespaces/api.ts';
 import { authorizeNamespace } from '../namespaces/rules.ts';
 import { runOnce, unitOf } from '../unit.ts';
