@@ -112,8 +112,8 @@ export function historyRoutes(app: FastifyInstance, deps: ApiDeps): void {
   app.get('/records/:id/versions', ROUTES.list, (request) =>
     listRecordVersions(deps, actorOf(request), recordId(request), request.query as QueryParameters),
   );
-  app.get('/records/:id/versions/:version', ROUTES.get, (request) =>
-    getVersion(deps, actorOf(request), recordId(request), versionNumber(request)),
+  app.get('/records/:id/versions/:version', ROUTES.get, (request, reply) =>
+    getVersion(withUnit(reply), actorOf(request), recordId(request), versionNumber(request)),
   );
   app.post('/records/:id/restore', ROUTES.restore, async (request, reply) => {
     const actor = actorOf(request);

@@ -31,7 +31,6 @@ import {
   type KeptVersion,
   listKeptVersions,
 } from '../../store/versions.ts';
-import { writeAs } from '../accounts/membership.ts';
 import { audit, audited } from '../audit/actions.ts';
 import type { HasClock, HasIds, HasStore, HasUnit, HasZoneLength } from '../deps.ts';
 import { authorizeNamespace, requireNotSuspended } from '../namespaces/rules.ts';
@@ -125,9 +124,9 @@ async function pageOf(
   return { versions, meta: { limit, next_cursor: next, has_more: next !== null } };
 }
 
-/** One version with its data, and a row of the audit log. @throws AppError 404; 403; 422 for an expired one, or without history */
+/** One version with its data, and a row of the audit log. @throws AppError 401; 404; 403; 422 for an expired one, or without history */
 export async function getVersion(
-  deps: HasStore & HasClock & HasHistoryKeys,
+  deps: HasStore & HasUnit & HasClock & HasHistoryKeys,
   actor: Actor,
   id: string,
   version: number,
@@ -135,7 +134,7 @@ export async function getVersion(
   const record = await authorizeRecord(deps, actor, id);
   const found = await readVersion(deps, actor, record, version);
   const object = audited.record(record, record.namespace);
-  await writeAs(deps, actor, (tx) => audit(tx, actor, deps.clock(), 'versions.read', object));
+  await deps.unit(actor, (tx) => audit(tx, actor, deps.clock(), 'versions.read', object));
   return found;
 }
 
