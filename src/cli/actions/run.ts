@@ -75,8 +75,7 @@ export async function runProgram(
   }
 
   goOnWithoutReader();
-  if (umask !== undefined) process.umask(umask);
-  const program = startProgram(command, variables);
+  const program = startProgram(command, variables, umask);
   const ending = new AbortController();
   const following =
     onChange === 'ignore'

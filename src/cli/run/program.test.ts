@@ -43,7 +43,7 @@ async function withProgram(run: (world: World) => Promise<void>): Promise<void> 
   const timers = createManualTimers();
   const signals = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2', 'SIGWINCH', 'SIGCONT'];
   const before = new Map(signals.map((name) => [name, process.rawListeners(name)]));
-  const program = startProgram([process.execPath, '-e', SCRIPT], variables('one'), timers);
+  const program = startProgram([process.execPath, '-e', SCRIPT], variables('one'), undefined, timers);
   const added = (name: string) =>
     process.rawListeners(name).filter((listener) => !before.get(name)!.includes(listener));
   try {

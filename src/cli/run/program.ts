@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
 import { escapeControls } from '../output.ts';
+import { withUmask } from '../umask.ts';
 
 /** Signals that are passed on. SIGKILL and SIGSTOP cannot be; SIGCHLD is about our own child. */
 const PASSED = [
@@ -37,6 +38,7 @@ export interface RunningProgram {
 export function startProgram(
   command: readonly string[],
   variables: Variables,
+  umask: number | undefined,
   timers: Timers = realTimers,
 ): RunningProgram {
   const [file = '', ...args] = command;
@@ -50,7 +52,7 @@ export function startProgram(
   let isStopping = false;
 
   const start = (given: Variables): void => {
-    child = spawn(file, args, { env: given, stdio: 'inherit' });
+    child = withUmask(umask, () => spawn(file, args, { env: given, stdio: 'inherit' }));
     child.once('error', (error: NodeJS.ErrnoException) => resolve(tellFault(file, error)));
     child.once('exit', (code, signal) => {
       spare();

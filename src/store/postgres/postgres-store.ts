@@ -26,9 +26,7 @@ const RETRY = { firstMs: 20, capMs: 200 };
 /** Key of the advisory lock around migrations: a 64-bit number that no other program may use in this database. */
 const MIGRATION_LOCK = 7_352_114_901_223;
 
-/**
- * Opens the store on a PostgreSQL database and migrates it. Rejects when the server cannot be reached.
- */
+/** Opens the store on a PostgreSQL database. Rejects when its tables are to be made and the server cannot be reached. */
 export async function openPostgresStore(
   url: string,
   clock: Clock,
