@@ -94,6 +94,8 @@ const ACKNOWLEDGEMENTS_LOST = 0.4;
 const SNAPSHOTS = 'a';
 /** Shorter than answers are kept for those who repeat a request. */
 const KEPT_MS = 23 * 3_600_000;
+/** A node sends no counts that are older, by the hour in which they were counted. */
+const SPOOLED_MS = (LIMITS.usageSpoolDays * 24 - 1) * 3_600_000;
 /** Noon of a day: no seed depends on the real time. */
 const START = Date.UTC(2030, 0, 1, 12);
 const NODES = ['n1', 'n2', 'n3'];
@@ -320,8 +322,6 @@ export async function createWorld({
     pauseHours() {
       killAll();
       const hours = rollsKeys ? ROLLING_HOURS[sleeps++ % ROLLING_HOURS.length]! : random.between(1, 5);
-      // A node does not send counts that are older.
-      if (hours > LIMITS.usageSpoolDays * 24) usage.excuse();
       pause = Math.floor(hours * 3_600_000) - random.between(0, rollsKeys ? 60_000 : 1_000_000);
     },
     pauseUntilTokenEnds() {
@@ -336,6 +336,7 @@ export async function createWorld({
       const ms = pause;
       pause = 0;
       if (ms > KEPT_MS) customers.dayPasses();
+      if (ms > SPOOLED_MS) usage.excuse();
       return ms;
     },
     checkStream() {

@@ -255,6 +255,21 @@ describe('from a node to the control side', () => {
     await untilTime(() => files().length === 0);
   });
 
+  test('counts that a slow batch holds up are spooled in seven seconds too, although that one has arrived (seed 2056296597)', async () => {
+    const slow = Promise.withResolvers<void>();
+    before = () => slow.promise;
+    accounting.take(handoverOf({ a: 3 }));
+    await timers.advance(0);
+    assert.equal(sent.length, 1);
+    accounting.take(handoverOf({ a: 1 }));
+    await timers.advance(4000);
+    before = down;
+    slow.resolve();
+    await untilTime(() => accounting.waiting() === 1);
+    await timers.advance(2000);
+    await untilSpooled(1);
+  });
+
   test('as many new answers as have just arrived are spooled too (seed 1972417975)', async () => {
     before = down;
     accounting.take(handoverOf({ a: 4 }));

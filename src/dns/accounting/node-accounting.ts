@@ -231,7 +231,8 @@ function spoolUpkeep(
   let held: ReadonlySet<string> = new Set();
   /** What this process has written, as `state` told it; null: nothing is in the file. */
   let heldState: string | null = null;
-  let lastOldest: string | null = null;
+  /** Ids of the batches that were unsent at the last look. */
+  let seen: ReadonlySet<string> = new Set();
 
   async function read(): Promise<void> {
     try {
@@ -258,7 +259,7 @@ function spoolUpkeep(
 
   /** Changes with everything that is counted or arrives: while the oldest batch is the same none has arrived. */
   function state(): string {
-    return `${counts.oldest()} ${counts.waiting()}`;
+    return `${counts.ids()[0]} ${counts.waiting()}`;
   }
 
   return {
@@ -267,11 +268,13 @@ function spoolUpkeep(
     async look() {
       // Batches of this process may be sent before those of the file: from here on the order is that of the outbox.
       if (!isRead) return keep();
-      const oldest = counts.oldest();
-      const isStuck = oldest !== null && oldest === lastOldest;
-      lastOldest = oldest;
-      // Batches arrive in order: once the oldest is not in the file, none of the file is missing.
-      if (oldest !== null && (isStuck || held.has(oldest))) {
+      const ids = counts.ids();
+      const [oldest] = ids;
+      // Batches arrive in order. While the oldest was there at the last look, something of then has not arrived, also where others have.
+      const isStuck = oldest !== undefined && seen.has(oldest);
+      seen = new Set(ids);
+      // Once the oldest is not in the file, none of the file is missing.
+      if (oldest !== undefined && (isStuck || held.has(oldest))) {
         if (state() !== heldState) await keep();
         return;
       }

@@ -19,8 +19,8 @@ export interface UsageOutbox {
   settle(): void;
   /** Every batch that has not arrived. One that was never returned by `next` may grow later, under the same id. */
   unsent(): readonly UsageBatch[];
-  /** Id of the batch that is sent next or under way. Batches arrive in order. */
-  oldest(): string | null;
+  /** Ids of the batches of `unsent`, in the order in which they arrive. */
+  ids(): readonly string[];
   /** Answers that have not arrived. */
   waiting(): number;
 }
@@ -62,9 +62,10 @@ export function createUsageOutbox(options: UsageOutboxOptions): UsageOutbox {
   let closed = 0;
   let waiting = 0;
 
+  const idOf = (number: number): string => `${boot}.${number}`;
   const batchOf = (number: number, counts: readonly UsageCount[]): UsageBatch => ({
     node,
-    batch: `${boot}.${number}`,
+    batch: idOf(number),
     counts,
   });
 
@@ -117,7 +118,12 @@ export function createUsageOutbox(options: UsageOutboxOptions): UsageOutbox {
       }
       return batches;
     },
-    oldest: () => fixed[0]?.batch.batch ?? (open.length > 0 ? `${boot}.${closed}` : null),
+    ids() {
+      const ids = fixed.map(({ batch }) => batch.batch);
+      const numbers = Math.ceil(open.length / LIMITS.usageBatchCounts);
+      for (let ahead = 0; ahead < numbers; ahead++) ids.push(idOf(closed + ahead));
+      return ids;
+    },
     waiting: () => waiting,
   };
 }

@@ -9,12 +9,14 @@ const SECRETS = ['a', 'b'].map((letter) => letter.repeat(64));
 
 /** Events that arrive at one endpoint, each in a second of its own. */
 class Hooked extends Told {
-  disturbed = false;
-  readonly created = new Date(1000).toISOString();
+  /** Milliseconds of the last fault. */
+  disturbedAt = Number.NEGATIVE_INFINITY;
+  skewMs = 0;
+  created = new Date(1000).toISOString();
   readonly check = createWebhooksCheck(this.model, {
     graceMs: () => 0,
-    skewMs: () => 0,
-    wasDisturbedSince: () => this.disturbed,
+    skewMs: () => this.skewMs,
+    wasDisturbedSince: (ms) => this.disturbedAt >= ms,
     schedule: [0, 5, 300],
   });
 
@@ -64,7 +66,19 @@ describe('the model of webhooks', () => {
     told.arrive(3, upserted('two'));
     assert.throws(() => told.arrive(2, upserted('one')), /comes after 3/);
     assert.throws(() => told.arrive(4, upserted('two'), { secret: SECRETS[1]! }), /signature/i);
-    told.disturbed = true;
+    told.disturbedAt = Number.POSITIVE_INFINITY;
+    told.arrive(2, upserted('one'));
+  });
+
+  it('events that a clock an hour ahead has dated may come out of order after a fault (seed 2056284939)', () => {
+    const told = begun().hook();
+    told.write('r1', 'one');
+    told.do('PATCH', '/records/r1', { record: { data: base64('two') } }, 200, { id: 'r1' });
+    told.created = new Date(3_600_000).toISOString();
+    told.disturbedAt = 2000;
+    told.arrive(3, upserted('two'));
+    assert.throws(() => told.arrive(2, upserted('one')), /comes after 3/);
+    told.skewMs = 3_599_000;
     told.arrive(2, upserted('one'));
   });
 
@@ -131,7 +145,7 @@ describe('the model of webhooks', () => {
     told.arrive(1, body);
     told.ms += 300_000;
     told.arrive(1, body);
-    told.disturbed = true;
+    told.disturbedAt = Number.POSITIVE_INFINITY;
     assert.throws(() => told.arrive(1, body), /attempt 4/);
   });
 

@@ -27,7 +27,7 @@ export interface WebhooksCheckOptions {
   readonly graceMs: () => number;
   /** Whether a process that sends was killed, paused or cut off from the database at or after this time. */
   readonly wasDisturbedSince: (ms: number) => boolean;
-  /** By how much the clock of a process that signs is, or was, wrong at most. */
+  /** By how much the clock of a process that dates events and signs is, or was, wrong at most. */
   readonly skewMs: () => number;
   /** Seconds before each attempt. */
   readonly schedule: readonly number[];
@@ -175,7 +175,8 @@ export function createWebhooksCheck(model: Model, options: WebhooksCheckOptions)
     fail: (reason: string) => never,
   ): void {
     const known = deliveries.get(id);
-    const isDisturbed = wasDisturbedSince(Date.parse(created_at));
+    // A clock that was ahead dates it later than it was.
+    const isDisturbed = wasDisturbedSince(Date.parse(created_at) - skewMs());
     if (known === undefined) {
       if (seq <= endpoint.lastSeq && !isDisturbed) fail(`comes after ${endpoint.lastSeq}`);
       endpoint.lastSeq = Math.max(endpoint.lastSeq, seq);
