@@ -58,6 +58,8 @@ browserTest('overview', (get) => {
     const { page, origin, server, axe, shot } = get();
     for (let n = 0; n < 39; n++) await ada.call('POST', '/namespaces', { namespace: { name: `space-${n}` } });
     await seedQueryLog(server.dataDir, 20 * 24);
+    // What the page before still asks for is not counted, nor is its body to be had once it is left.
+    await page.goto('about:blank');
     const asked: string[] = [];
     const bodies: Promise<Buffer>[] = [];
     const note = (response: Response): void => {
@@ -80,11 +82,11 @@ browserTest('overview', (get) => {
     assert.ok(asked.length <= 6, asked.join(' '));
     assert.equal(asked.filter((path) => path === '/overview').length, 1);
     assert.ok(cls < 0.1, String(cls));
-    // A bar in each hour: not the newest answers alone.
+    // A bar in each hour: not the newest answers alone. The newest has none where an hour began since they were written.
     const hours = async (region: Locator): Promise<number> =>
       new Set(await region.locator('rect').evaluateAll((all) => all.map((bar) => bar.getAttribute('x'))))
         .size;
-    assert.equal(await hours(day), 24);
+    assert.ok([23, 24].includes(await hours(day)), String(await hours(day)));
     await page
       .getByText(/the 24 hours before$/)
       .first()
@@ -95,7 +97,7 @@ browserTest('overview', (get) => {
     await shot('overview');
     await page.getByRole('button', { name: '7 d' }).click();
     const week = page.getByRole('region', { name: 'Answers of the last 7 days' });
-    await until('28 steps of six hours', async () => (await hours(week)) === 28);
+    await until('28 steps of six hours', async () => [27, 28].includes(await hours(week)));
     await page.getByRole('button', { name: '30 d' }).click();
     await page.getByRole('region', { name: 'Answers of the last 30 days' }).locator('rect').first().waitFor();
     await page.reload();

@@ -304,7 +304,7 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
           tokens.filter((token) => token.name === name).map(({ token }) => token),
         ),
     },
-    observe({ node: name, sentAt, answeredAt, claim, asked, answer }) {
+    observe({ node: name, sentAt, answeredAt, claim, isOverRestore, asked, answer }) {
       if (answer === null || (asked.type !== 'TXT' && asked.type !== 'A')) return;
       model.event(answeredAt);
       counters.count('answer judged');
@@ -316,7 +316,10 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
         const { dataset, type } = asked;
         if (type !== 'TXT') return;
         if (isOfLog(dataset)) options.log()?.answered(node, dataset, text);
-        else options.datasets.answered({ node, epoch, sentAt, answeredAt, asked: dataset, rcode, text });
+        else {
+          const given = { node, epoch, isOverRestore, sentAt, answeredAt, asked: dataset, rcode, text };
+          options.datasets.answered(given);
+        }
         return;
       }
       // The model is not told of what is done there.

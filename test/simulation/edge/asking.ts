@@ -107,7 +107,8 @@ export function createAsking(options: AskingOptions): Asking {
     const told = (answer: DecodedAnswer | null): void => {
       const { worker } = question;
       const answeredAt = scheduler.now();
-      observe({ node, worker, sentAt, answeredAt, claim, asked, answer });
+      const isOverRestore = process.claim()?.epoch !== claim.epoch;
+      observe({ node, worker, sentAt, answeredAt, claim, isOverRestore, asked, answer });
     };
     const reply = replyOf(process, question, asked.transport);
     if (reply instanceof Promise) {

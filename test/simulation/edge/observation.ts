@@ -52,6 +52,8 @@ export interface Observation {
   readonly sentAt: number;
   readonly answeredAt: number;
   readonly claim: NodeClaim;
+  /** Its view was replaced by one of another database meanwhile: the answer is of either. */
+  readonly isOverRestore: boolean;
   readonly asked: AskedName;
   /** Null: no answer came (killed, cut, or TC that nobody repeated over TCP). */
   readonly answer: DecodedAnswer | null;

@@ -22,6 +22,7 @@ const answer = (
 ): DatasetAnswer => ({
   node: 'n1',
   epoch,
+  isOverRestore: false,
   sentAt: at,
   answeredAt: at,
   asked,
@@ -67,7 +68,10 @@ describe('the model of datasets', () => {
     check.answered(answer(textIn(second, ITEM), ITEM, 5));
     check.answered(answer(textIn(first, LATEST), LATEST, 5));
     assert.throws(() => check.answered(answer(textIn(first, LATEST), LATEST, 6)), found);
+    check.answered({ ...answer(textIn(first, LATEST), LATEST, 6), isOverRestore: true });
     check.answered(answer(textIn(first, LATEST), LATEST, 6, 'two'));
+    check.answered({ ...answer(textIn(second, LATEST), LATEST, 6, 'two'), isOverRestore: true });
+    check.answered(answer(textIn(first, LATEST), LATEST, 7, 'two'));
   });
 
   it('knows a text that no file has', () => {

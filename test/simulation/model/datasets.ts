@@ -10,6 +10,8 @@ import { ModelError } from './told.ts';
 export interface DatasetAnswer {
   readonly node: string;
   readonly epoch: string | null;
+  /** The epoch became another one meanwhile: it may be of either. */
+  readonly isOverRestore: boolean;
   /** True time, milliseconds. */
   readonly sentAt: number;
   readonly answeredAt: number;
@@ -153,7 +155,7 @@ export function createDatasetsCheck(): DatasetsCheck {
       published = published.filter(({ at }) => at <= backupAt);
       retired = new Set();
     },
-    answered({ node, epoch, sentAt, answeredAt, asked, rcode, text }) {
+    answered({ node, epoch, isOverRestore, sentAt, answeredAt, asked, rcode, text }) {
       const fail = (reason: string): never => {
         throw new ModelError(
           `${node} answers of the dataset: ${JSON.stringify(asked)} is ${text}: ${reason}`,
@@ -168,7 +170,7 @@ export function createDatasetsCheck(): DatasetsCheck {
       if (text === null) return;
       const edition = editionIn(text);
       if (edition === null || textOf(edition, asked) !== text) return fail('no version has it');
-      if (asked.operation === 'manifest' && asked.version !== null) return;
+      if (isOverRestore || (asked.operation === 'manifest' && asked.version !== null)) return;
       const number = numberOf(edition.version);
       const { newest } = shownBy(node, epoch);
       const before = newest.findLast(({ at }) => at < sentAt);
