@@ -57,8 +57,8 @@ interface Told {
  */
 const FLAGS = ['--stack-trace-limit=0', '--max-semi-space-size=32'];
 const SLICE = 50;
-/** Of one process. Each leaves some 0.3 MB behind: after 15,000 it has 8 GB, and runs at half the speed. */
-const SEEDS_MAX = 1_000;
+/** Of one process. Each leaves some 0.3 MB behind: after 15,000 it has 8 GB, and runs at half the speed. The first 300 are slower too. */
+const SEEDS_MAX = 3_000;
 /** A seed that takes so long stands still: most take less than a tenth of a second, and a minute where other work has the cores. */
 const STILL_MS = 600_000;
 const FAILURES_MAX = 20;
@@ -157,8 +157,8 @@ function createChild(fault: PlantedText | null, small: boolean): Child {
         result.failures = [...result.failures, { seed: at, message, small }];
       };
       const died = (how: string): void => {
-        child = null;
         one.kill('SIGKILL');
+        end();
         result.seeds++;
         fail(how);
         done(at + 1);
@@ -181,6 +181,7 @@ function createChild(fault: PlantedText | null, small: boolean): Child {
           return;
         }
         result.seeds++;
+        ran++;
         result.counts = [...result.counts, ...ended.counts];
         if (ended.message !== null) fail(ended.message);
         if (seed < slice.last && result.failures.length < failuresMax) return;
@@ -196,7 +197,6 @@ function createChild(fault: PlantedText | null, small: boolean): Child {
       const result = { seeds: 0, failures: [], counts: [] };
       for (let next = slice.first; next <= slice.last && result.failures.length < failuresMax; )
         next = await runPart({ ...slice, first: next }, failuresMax, result);
-      ran += result.seeds;
       if (ran >= SEEDS_MAX) end();
       return result;
     },
