@@ -74,9 +74,32 @@ describe('marks of records that others change', () => {
     });
     assert.deepEqual([of('record.upserted', '"1"'), of('record.upserted', '"2"')], ['sure', 'none']);
     await asOwn('record.deleted', ['k'], async () => undefined);
-    assert.deepEqual([of('record.deleted'), of('record.upserted', '"1"')], ['sure', 'none']);
+    assert.deepEqual([of('record.deleted'), of('record.upserted', '"2"')], ['sure', 'none']);
     await assert.rejects(asOwn('record.upserted', ['k'], () => Promise.reject(new Error('refused'))));
     // Whether a write without an answer was done is not known.
-    assert.equal(of('record.upserted', '"1"'), 'likely');
+    assert.equal(of('record.upserted', '"2"'), 'likely');
+  });
+
+  it('are none for an own write whose change comes late: after the next write of its key, or when the feed is open again', async () => {
+    const of = (event: ChangeResource['event'], etag?: string) =>
+      ownership({ ...change(event, 'late'), ...(etag !== undefined && { etag }) });
+    await asOwn('record.upserted', ['late'], async () => ({ etag: '"1"' }));
+    await asOwn('record.deleted', ['late'], async () => undefined);
+    await asOwn('record.upserted', ['late'], async () => {
+      assert.deepEqual([of('record.upserted', '"1"'), of('record.deleted')], ['sure', 'sure']);
+      return { etag: '"2"' };
+    });
+    const now = performance.now.bind(performance);
+    performance.now = () => now() + 60_000;
+    try {
+      assert.deepEqual(
+        [of('record.upserted', '"1"'), of('record.upserted', '"2"'), of('record.upserted', '"3"')],
+        ['sure', 'sure', 'none'],
+      );
+      assert.deepEqual([of('record.upserted'), of('record.deleted')], ['none', 'none']);
+    } finally {
+      // The one of its prototype is seen again.
+      Reflect.deleteProperty(performance, 'now');
+    }
   });
 });
