@@ -27,7 +27,8 @@ interface Held {
 
 /** What tabs of one browser tell each other. `userId`: a tab of somebody else's session must not take it. */
 type Told =
-  | { readonly userId: string; readonly wanted: string }
+  /** `wanted`: of this namespace; null: of all of them. */
+  | { readonly userId: string; readonly wanted: string | null }
   | { readonly userId: string; readonly id: string; readonly held: Held };
 
 /** By the id of the token, the newest last. */
@@ -40,6 +41,12 @@ const made = new Set<string>();
 const refused = new Set<string>();
 let owner: string | null = null;
 
+const channel = 'BroadcastChannel' in globalThis ? new BroadcastChannel('uqrp-page-tokens') : null;
+
+function tell(told: Told): void {
+  channel?.postMessage(told);
+}
+
 effect(() => {
   const now = session.value;
   const user = now.phase === 'in' || now.phase === 'lost' ? now.user.id : null;
@@ -49,13 +56,9 @@ effect(() => {
   making.clear();
   made.clear();
   refused.clear();
+  // Before any is needed: another tab may be too busy to answer in the time that a read waits for it.
+  if (user !== null) tell({ userId: user, wanted: null });
 });
-
-const channel = 'BroadcastChannel' in globalThis ? new BroadcastChannel('uqrp-page-tokens') : null;
-
-function tell(told: Told): void {
-  channel?.postMessage(told);
-}
 
 channel?.addEventListener('message', ({ data: told }: MessageEvent<Told>) => {
   if (owner === null || told.userId !== owner) return;
@@ -64,7 +67,8 @@ channel?.addEventListener('message', ({ data: told }: MessageEvent<Told>) => {
     return;
   }
   for (const [id, one] of held) {
-    if (one.isOfSession && one.namespaceId === told.wanted) tell({ userId: owner, id, held: one });
+    const isWanted = told.wanted === null || told.wanted === one.namespaceId;
+    if (one.isOfSession && isWanted) tell({ userId: owner, id, held: one });
   }
 });
 
