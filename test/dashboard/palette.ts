@@ -59,6 +59,32 @@ browserTest('palette', (get) => {
     await palette.waitFor({ state: 'detached' });
   });
 
+  it('what was gone to stays chosen when records come before it', async () => {
+    const { page } = get();
+    await ada.call('POST', '/records', { record: { key: 'kim.light-mode.acme.v1', data: 'b24=' } });
+    const { promise: held, resolve: goOn } = Promise.withResolvers<void>();
+    const listing = /\/records\?.*q=kim/;
+    await page.route(listing, async (route) => {
+      await held;
+      await route.continue();
+    });
+    await effectsRan(page);
+    await page.keyboard.press('Control+k');
+    const palette = page.getByRole('dialog', { name: 'Go to' });
+    await palette.getByRole('combobox').and(page.locator(':focus')).waitFor();
+    await page.keyboard.insertText('kim.light');
+    const chosen = palette.getByRole('option', { selected: true }).filter({ hasText: 'Ask kim.light' });
+    await chosen.waitFor();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowUp');
+    goOn();
+    await palette.getByRole('option', { name: 'kim.light-mode.acme.v1' }).waitFor();
+    assert.equal(await chosen.count(), 1);
+    await page.keyboard.press('Escape');
+    await palette.waitFor({ state: 'detached' });
+    await page.unroute(listing);
+  });
+
   it('a name with a query token is asked, and gets into no address: not by the palette, not by the search', async () => {
     const { page, origin } = get();
     const spaces = (await ada.call('GET', '/namespaces')).body as unknown as { id: string; name: string }[];

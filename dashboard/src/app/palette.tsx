@@ -26,7 +26,8 @@ export interface PaletteProps {
 export function Palette({ onClose, onHelp }: PaletteProps) {
   const id = useId();
   const [query, setQuery] = useState('');
-  const [at, setAt] = useState(0);
+  /** Id of the item that was gone to: others may come before it, when what was asked for is there. */
+  const [goneTo, setGoneTo] = useState<string | null>(null);
   const items = useItems(onHelp);
   const isDocuments = query.startsWith('?');
   const isActions = query.startsWith('>');
@@ -36,13 +37,17 @@ export function Palette({ onClose, onHelp }: PaletteProps) {
   const found = isDocuments
     ? [...documents, documentItem(text)]
     : merged(items, { text, isActions, records }).slice(0, SHOWN_MAX);
+  const at = Math.max(
+    0,
+    found.findIndex((item) => item.id === goneTo),
+  );
   const choose = (item: Item | undefined): void => {
     if (item === undefined) return;
     onClose();
     item.run();
   };
   const move = (to: number): void => {
-    setAt(to);
+    setGoneTo(found[to]?.id ?? null);
     document.getElementById(`${id}-${to}`)?.scrollIntoView({ block: 'nearest' });
   };
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -69,7 +74,7 @@ export function Palette({ onClose, onHelp }: PaletteProps) {
         value={query}
         onInput={(event) => {
           setQuery(event.currentTarget.value);
-          setAt(0);
+          setGoneTo(null);
         }}
         onKeyDown={onKeyDown}
       />
