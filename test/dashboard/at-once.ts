@@ -17,7 +17,8 @@ function whenDrawn(page: Page, text: string, script: string): Promise<unknown> {
 }
 
 const FOCUSED = "document.activeElement.localName + ' ' + document.activeElement.textContent";
-const KEY_C = "document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'c', bubbles: true }))";
+const press = (key: string): string =>
+  `document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '${key}', bubbles: true }))`;
 
 /** Holds the answers to requests back. @returns lets them through */
 async function held(page: Page, path: RegExp): Promise<() => Promise<void>> {
@@ -83,11 +84,20 @@ browserTest(
 
     it('its keys work', async () => {
       const { page } = get();
-      const drawn = whenDrawn(page, 'New namespace', KEY_C);
+      const drawn = whenDrawn(page, 'New namespace', press('c'));
       await page.getByRole('link', { name: 'Namespaces' }).first().click();
       await drawn;
-      await page.getByRole('dialog', { name: 'New namespace' }).waitFor();
+      const dialog = page.getByRole('dialog', { name: 'New namespace' });
+      await dialog.waitFor();
       await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+    });
+
+    it('the row that the keyboard goes to has the focus, and takes its next key', async () => {
+      const { page } = get();
+      await page.getByRole('rowheader', { name: 'acme' }).waitFor();
+      const focused = await page.evaluate(`${press('j')}, document.activeElement.role`);
+      assert.equal(focused, 'row');
     });
 
     it('a new record waits for the namespaces, and then has the focus in its key', async () => {

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type Shortcut, useShortcuts } from '../app/shortcuts.ts';
 import { t } from '../text/text.ts';
 import { type RowWindow, rowWindow } from './window-rows.ts';
@@ -91,6 +91,17 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   if (current >= 0) lastPlace.current = current;
   const [rowHeight, setRowHeight] = useState(ROW_REMS * rem());
   const opening = useRef<ReturnType<typeof setTimeout> | null>(null);
+  /** Key of the row that the keyboard goes to. */
+  const wanted = useRef<string | null>(null);
+  // Before the next frame: the next key belongs to this row. By its key: rows of others may come before it.
+  const takeFocus = (): void => {
+    const at = placeOf(wanted.current);
+    if (at >= 0) body.current?.querySelector<HTMLElement>(`[aria-rowindex="${at + 2}"]`)?.focus();
+  };
+  useLayoutEffect(() => {
+    takeFocus();
+    wanted.current = null;
+  });
   const measure = (): void => {
     const element = body.current;
     if (element === null) return;
@@ -122,12 +133,13 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     const element = body.current;
     if (element === null || rows.length === 0) return;
     makeCurrent(at);
+    wanted.current = rowKey(rows[at]!);
     const top = at * rowHeight;
     const height = element.clientHeight - rowHeight;
     if (top < element.scrollTop) element.scrollTop = top;
     else if (top + rowHeight > element.scrollTop + height) element.scrollTop = top + rowHeight - height;
     measure();
-    requestAnimationFrame(() => element.querySelector<HTMLElement>(`[aria-rowindex="${at + 2}"]`)?.focus());
+    takeFocus();
   };
   const toggle = (at: number, isRange = false): void => {
     const row = rows[at];
