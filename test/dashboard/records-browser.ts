@@ -189,7 +189,16 @@ browserTest('records-browser', (get) => {
     const { page, origin, axe, shot } = get();
     await open(page, origin, '?namespace=acme');
     const one = row(page, userKey(1));
-    await one.getByText('off', { exact: true }).dblclick();
+    // A double click whose second press is held longer than a click waits for it.
+    await one.getByText('off', { exact: true }).waitFor();
+    await page.evaluate(`(async () => {
+      const value = [...document.querySelectorAll('[data-editable]')].find((cell) => cell.textContent.includes('off'));
+      const send = (type, detail) => value.dispatchEvent(new MouseEvent(type, { bubbles: true, detail }));
+      send('click', 1);
+      send('mousedown', 2);
+      await new Promise((done) => setTimeout(done, 300));
+      send('click', 2);
+    })()`);
     const field = page.getByRole('textbox', { name: `Value of ${userKey(1)}` });
     await field.and(page.locator(':focus')).waitFor();
     await page.keyboard.type('never stored');

@@ -261,6 +261,10 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
               onFocus={() => {
                 if (at !== current) makeCurrent(at);
               }}
+              onMouseDown={() => {
+                // The second press makes it a double click, also one that is held a while.
+                if (opening.current !== null) clearTimeout(opening.current);
+              }}
               onClick={(event) => {
                 const target = event.target as Element;
                 if (target.closest(INTERACTIVE) !== null) return;
