@@ -127,10 +127,10 @@ browserTest('visitor', (get) => {
     const live = page.getByRole('list', { name: 'Live' });
     const chips = page.getByRole('group', { name: en.front.chips }).getByRole('button');
     // The tests have no network, so nothing answers of what others have to answer for.
-    await eventually(async () => (await live.getByText('Weather in London').count()) === 0, 20_000);
-    await eventually(async () => (await live.getByText('Bitcoin').count()) === 0, 20_000);
+    await eventually(async () => (await live.getByText('Weather in London').count()) === 0);
+    await eventually(async () => (await live.getByText('Bitcoin').count()) === 0);
     // The exchange rate is the third; until then it may say so.
-    await eventually(async () => (await live.getByText('not available now').count()) === 0, 20_000);
+    await eventually(async () => (await live.getByText('not available now').count()) === 0);
     assert.equal(await live.getByRole('link').count(), 8);
     await chips.filter({ hasText: '2042 in words' }).waitFor();
     assert.equal(await chips.filter({ hasText: 'weather' }).count(), 0);

@@ -65,9 +65,7 @@ browserTest(
       assert.equal(await page.getByRole('rowheader').count(), 1);
       assert.doesNotMatch(await page.content(), new RegExp(secret));
       await ada.call('POST', '/records', { record: { key: 'a.acme.v1', data: 'aGk=' } });
-      await page
-        .getByRole('img', { name: '1 of the last 1 attempts succeeded' })
-        .waitFor({ timeout: 25_000 });
+      await page.getByRole('img', { name: '1 of the last 1 attempts succeeded' }).waitFor();
       const [arrival] = await world.take();
       assert.equal(verified(arrival!, secret).event, 'record.upserted');
       await axe('webhooks');
@@ -224,7 +222,7 @@ browserTest(
       await page.getByText('record.upserted, record.deleted').waitFor();
       await page.getByText(world.url('ok', 1)).waitFor();
       await ada.call('POST', '/records', { record: { key: 'd.acme.v1', data: 'aGk=' } });
-      await page.getByText('healthy').waitFor({ timeout: 25_000 });
+      await page.getByText('healthy').waitFor();
       await page.getByRole('region', { name: 'What this webhook needs' }).waitFor({ state: 'detached' });
       await page.goto(`${origin}/webhooks`);
       await page.getByRole('searchbox', { name: 'Search' }).focus();
