@@ -54,7 +54,7 @@ async function watch(
   const token = namespace === undefined ? Promise.resolve(null) : firstTokenFor(namespace).catch(() => null);
   const { askDns, mayPass, pageReader } = await import('./ask-dns.ts');
   const reader = pageReader(meta);
-  await watchArrival(
+  const { ended } = await watchArrival(
     {
       now: () => performance.now(),
       wait: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
@@ -64,10 +64,7 @@ async function watch(
         const held = await token;
         if (held === null && namespace?.public_read !== true) return 'unasked';
         const answer = await askDns(reader, key, held, signal);
-        if (answer.kind === 'refused') {
-          if (held !== null && performance.now() - saved.started > GIVE_UP_TOKEN_MS) dropToken(held);
-          return 'refused';
-        }
+        if (answer.kind === 'refused') return 'refused';
         if (answer.kind === 'record') return showsWrite(answer.reading, data, ttl_seconds) ? 'new' : 'old';
         return answer.kind === 'failed' && !mayPass(answer.error) ? 'none' : 'old';
       },
@@ -78,6 +75,9 @@ async function watch(
     saved.started,
     saved.answered,
   );
+  // A token that is refused for so long is not a new one.
+  const held = await token;
+  if (ended === 'refused' && held !== null) dropToken(held);
 }
 
 /** A failure of one question does not end the watch, but the end of the session does. */
@@ -89,6 +89,3 @@ async function viewsOf(seq: string, signal: AbortSignal): Promise<Views | 'unkno
     return 'unknown';
   }
 }
-
-/** A token that is refused for so long is not a new one. */
-const GIVE_UP_TOKEN_MS = 4000;

@@ -68,6 +68,10 @@ describe('where is my write', () => {
   it('a refusal counts only after the nodes had time to learn the token', async () => {
     const { ports } = world({ answers: (ms) => (ms >= 100 ? 'new' : 'refused') });
     assert.equal((await watchArrival(ports, 1000, 1010)).ended, 'done');
+    // Also where the write, or what comes before the first question, has taken its time.
+    const { ports: slow } = world({ answers: (ms) => (ms >= 9100 ? 'new' : 'refused') });
+    await slow.wait(9000);
+    assert.equal((await watchArrival(slow, 1000, 9800)).ended, 'done');
     const { ports: never } = world({ answers: () => 'refused' });
     assert.equal((await watchArrival(never, 1000, 1010)).ended, 'refused');
     const { ports: without } = world({ answers: () => 'none' });

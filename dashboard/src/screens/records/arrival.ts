@@ -47,6 +47,8 @@ const STEP_MS = 15;
 const STEPS_BEFORE_PATIENCE = 20;
 const PATIENT_STEP_MS = 400;
 const GIVE_UP_MS = 20_000;
+/** Milliseconds after the first refusal in which a token may still be new to a node. */
+const REFUSED_MS = 5000;
 
 /**
  * Watches a write until every node has it and the answer shows it. Shows each step as soon as it is known.
@@ -58,6 +60,7 @@ export async function watchArrival(ports: ArrivalPorts, started: number, written
   let arrival: Arrival = { written: Math.round(written - started), inView: [], answered: null, ended: null };
   let isInViews = false;
   let isUnasked = false;
+  let refusedAt: number | null = null;
   ports.show(arrival);
   for (let steps = 0; ; steps += 1) {
     if (!isInViews) {
@@ -70,8 +73,11 @@ export async function watchArrival(ports: ArrivalPorts, started: number, written
     if (arrival.answered === null && !isUnasked) {
       const found = await ports.answer();
       if (found === 'new') arrival = { ...arrival, answered: at() };
-      // A new token, or a new namespace, reaches the nodes a moment after the control side.
-      if (found === 'refused' && at() > GIVE_UP_MS / 4) return finish('refused');
+      // A new token, or a new namespace, reaches the nodes a moment after the control side. The write before it may have been slow.
+      if (found === 'refused') {
+        refusedAt ??= at();
+        if (at() > refusedAt + REFUSED_MS) return finish('refused');
+      }
       if (found === 'none') return finish('no-dns');
       isUnasked = found === 'unasked';
     }
