@@ -180,10 +180,12 @@ browserTest('sign-in', (get) => {
     await settled();
     assert.ok(asked.includes('/api/v1/usage'), 'a page with a session polls');
     await context.clearCookies();
+    // What the dialog asks for when it opens, once the browser has said that it offers passkeys in fields.
+    const offered = page.waitForRequest('**/auth/passkeys/options');
     await page.clock.runFor(300_000);
     await page.getByRole('dialog', { name: 'Sign in' }).waitFor();
-    // What the dialog asks for when it opens.
     await page.clock.runFor(1000);
+    await offered;
     await settled();
     asked.length = 0;
     await page.clock.runFor(300_000);
