@@ -61,13 +61,21 @@ describe('a record, from REST to DNS', () => {
   });
 
   it('is gone from DNS at its time and from REST within a second', async () => {
-    const id = await write('brief.acme.v1', 'soon gone', { expires_in: 1 });
-    const endsAt = Date.now() + 1000;
-    const name = `get.auth-${token}.brief.acme.v1`;
-    await eventually(async () => (await read(server, name)).payload === 'soon gone');
-    await eventually(async () => (await read(server, name)).payload === null);
-    await eventually(async () => (await customer.call('GET', `/records/${id}`)).status === 404);
-    assert.ok(Date.now() < endsAt + 1500);
+    // Other work of the machine makes a try late: the record has ended before it is seen, or is looked for late.
+    for (let life = 1; ; life *= 2) {
+      const key = `brief-${life}.acme.v1`;
+      const id = await write(key, 'soon gone', { expires_in: life });
+      const endsAt = Date.now() + life * 1000;
+      let isSeen = false;
+      await eventually(async () => {
+        const { payload } = await read(server, `get.auth-${token}.${key}`);
+        isSeen ||= payload === 'soon gone';
+        return payload === null && Date.now() > endsAt;
+      });
+      await eventually(async () => (await customer.call('GET', `/records/${id}`)).status === 404);
+      if (isSeen && Date.now() < endsAt + 1500) break;
+      assert.ok(life < 16, isSeen ? 'it was there a second after its time' : 'it was never there');
+    }
   });
 
   it('is refused once its token is revoked', async () => {
