@@ -137,9 +137,11 @@ describe('usage of a running server', () => {
       for (let i = 0; i < 10; i++) await read(server, at.name, 'tcp');
       counted += 10;
       await eventually(async () => answersOf(server.dataDir, at.namespaceId) === counted, PATIENCE_MS);
+      // The port has one listener for each worker, and the successor is one. It waits: else it may listen before anybody has looked.
+      steer.hold();
       steer.kill(worker);
-      // The port has one listener for each worker, and the successor is one.
-      await eventually(async () => listeners(server.ports.dns) === 1, PATIENCE_MS);
+      await eventually(async () => steer.isHeld(worker) && listeners(server.ports.dns) === 1, PATIENCE_MS);
+      steer.release();
       await eventually(async () => listeners(server.ports.dns) === 2, PATIENCE_MS);
       for (let i = 0; i < 10; i++) await read(server, at.name, 'tcp');
       counted += 10;
