@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
@@ -233,12 +233,17 @@ describe('uqrp run while things change', () => {
   }
 
   it('a signal that stops it during a restart stops the program for good', async () => {
-    const script = `trap "sleep 2; echo end; exit 5" TERM; echo start $MODE; ${LOOP}`;
+    // Each SIGTERM makes it say so; it ends when the file is there.
+    const gate = join(dir, 'gate');
+    const script = `trap "echo ending; until test -e ${gate}; do sleep 0.05; done; exit 5" TERM; echo start $MODE; ${LOOP}`;
     const { child, text } = startShell(script, '--on-change', 'restart');
     await eventually(async () => text() === 'start one\n');
     await put('mode', 'two');
-    await sleep(1500);
-    assert.equal(await stop(child), 5);
+    await eventually(async () => text() === 'start one\nending\n');
+    const end = stop(child);
+    await eventually(async () => text() === 'start one\nending\nending\n');
+    writeFileSync(gate, '');
+    assert.equal(await end, 5);
     assert.doesNotMatch(text(), /start two/);
   });
 
