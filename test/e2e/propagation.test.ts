@@ -69,8 +69,12 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const) {
         assert.deepEqual([done.code, done.errors], [0, '']);
         assert.match(done.out, /^a\.acme\.v1: 10 bytes stored\none( \d+ ms)?\ntwo( \d+ ms)?\n$/);
         await two.stop();
-        const late = await runCli(['put', 'a.acme.v1', 'while one is away', '--wait', '1s'], env);
-        assert.deepEqual([late.code, late.errors.trim()], [1, 'stored, not yet on: two']);
+        // On a busy machine the other one may need more than the second, and the one that is away may be late by then.
+        await eventually(async () => {
+          const { code, errors } = await runCli(['put', 'a.acme.v1', 'one is away', '--wait', '1s'], env);
+          assert.deepEqual([code, errors.includes('two')], [1, true], errors);
+          return /^stored, not yet on: two(?: \(late\))?\n$/.test(errors);
+        });
         // Once it is late the others are enough for the server; the command still names it.
         const told = await ask(await put('later'), 30);
         assert.deepEqual(
