@@ -190,7 +190,9 @@ async function run(): Promise<void> {
     for (const key of keys) {
       const data = truth.get(key)?.data ?? null;
       for (const [i, asker] of askers.entries()) {
-        const answer = await asker.ask(`get.${key}`);
+        // A busy machine may lose a question, or answer it late.
+        let answer = await asker.ask(`get.${key}`);
+        for (let tries = 1; answer === null && tries < 5; tries++) answer = await asker.ask(`get.${key}`);
         const payload = answer?.payload ?? null;
         if (answer === null || (payload === null ? null : base64(payload)) !== data)
           return `${cluster.edges[i]!.name} answers ${payload} for ${key}`;
