@@ -240,6 +240,7 @@ async function run(): Promise<void> {
   check(reused.length === 0, `${reused.length} numbers of events were given to other events`);
   const highest = Math.max(...events.map(({ seq }) => seq));
   const fresher = now.filter(({ body }) => body.includes('"key":"new'));
+  check(fresher.length === fresh.length, `${fresher.length} of ${fresh.length} new events are told`);
   check(
     fresher.every(({ seq }) => seq > highest),
     'a receiver ignores new events: their numbers are not higher',

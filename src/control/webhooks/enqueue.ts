@@ -46,10 +46,23 @@ export interface LogSpan {
   readonly isLast: boolean;
 }
 
-/** Up to `SPAN_MAX` changes after `after`; fewer when they concern more than `TARGETS_MAX` webhooks. Null: none. */
-export async function nextSpan(db: Db, after: number): Promise<LogSpan | null> {
+/** The database is another one: it was restored, or a standby that lacks the last commits took its place. */
+export class OtherEpochError extends Error {
+  constructor() {
+    super('the change log has another epoch than the position of the fan-out');
+    this.name = 'OtherEpochError';
+  }
+}
+
+/**
+ * Up to `SPAN_MAX` changes after `after`; fewer when they concern more than `TARGETS_MAX` webhooks. Null: none.
+ * @param epoch of `after`; null: any
+ * @throws OtherEpochError
+ */
+export async function nextSpan(db: Db, after: number, epoch: string | null = null): Promise<LogSpan | null> {
   for (let size = SPAN_MAX; ; size = Math.floor(size / 2)) {
-    const until = await lastChange(db, after, size);
+    const { last: until, epoch: found } = await lastChange(db, after, size);
+    if (epoch !== null && found !== epoch) throw new OtherEpochError();
     if (until === null) return null;
     const concerned = await customersConcerned(db, after, until);
     const targets = [...concerned.values()].reduce((sum, count) => sum + count, 0);

@@ -79,6 +79,34 @@ describe('the loop of the fan-out', () => {
     },
   );
 
+  for (const woken of [true, false]) {
+    scenario(
+      `goes on from a database that took the place of the other while no unit ran, ${woken ? 'woken' : 'by itself'} (events after a failover)`,
+      async (store) => {
+        const home = await world.settlePaying(store, 'acme');
+        const hook = await world.addHook(store, home);
+        const fanOut = world.testFanout(store);
+        await world.append(store, world.deletions(home, ['a', 'b', 'c', 'd']));
+        await fanOut.pass(false);
+        // A standby that lacks the last three changes, and its new epoch.
+        await store.write(async (tx) => {
+          await query(tx, 'delete from webhook_deliveries');
+          await query(tx, 'delete from change_log where seq > 1');
+          await query(tx, 'update feed_head set seq = 1');
+          await query(tx, "update feed_cursors set seq = 1 where name = 'webhooks'");
+          await query(tx, "update service_facts set value = 'other' where name = 'epoch'");
+        });
+        await world.append(store, world.deletions(home, ['e', 'f', 'g', 'h']));
+        await fanOut.pass(woken);
+        const told = (await world.deliveriesOf(store, hook)).map(({ parsed }) => parsed?.data.key);
+        assert.deepEqual(
+          told,
+          ['e', 'f', 'g', 'h'].map((name) => world.keyIn('acme', name)),
+        );
+      },
+    );
+  }
+
   scenario('is woken by a commit, and wakes who delivers', async (store) => {
     const home = await world.settlePaying(store, 'acme');
     await world.addHook(store, home);

@@ -19,6 +19,7 @@ import {
   enqueueTurn,
   type LogSpan,
   nextSpan,
+  OtherEpochError,
   SKEW_MS,
   TARGETS_MAX,
 } from './enqueue.ts';
@@ -43,7 +44,7 @@ export interface FanOutOptions {
   readonly signal: AbortSignal;
   readonly timers?: Timers | undefined;
   readonly wake: () => void;
-  /** Called for the first failed pass in a row, and when the change log ends before the cursor. */
+  /** Called for the first failed pass in a row, and when the change log ends before the cursor or has another epoch. */
   readonly onError: (error: unknown) => void;
   /** Called after each unit of work that gave numbers to events. Must not throw. */
   readonly onEnqueued?: (counts: EnqueuedCounts) => void;
@@ -115,6 +116,8 @@ export function openFanOut(options: FanOutOptions): FanOut {
     droppedCounts: new DroppedCounts(),
   };
   let position: number | null = null;
+  /** Of the log, at the position. Another one gives the same numbers to other changes. */
+  let epoch: string | null = null;
   /** The cursor in the database as last read or written, and when by the timers. */
   let saved = 0;
   let savedAt = elapsed();
@@ -132,7 +135,9 @@ export function openFanOut(options: FanOutOptions): FanOut {
   }
 
   async function findPosition(): Promise<number> {
-    const { cursor, at, oldest, head } = await fanOutPosition(store.read);
+    const { cursor, at, oldest, head, epoch: found } = await fanOutPosition(store.read);
+    if (epoch !== null && found !== epoch) position = null;
+    epoch = found;
     if (at - clock() > SKEW_MS) await hastenAfterClock();
     if (cursor > head) await store.write(rewindCursor);
     saved = Math.min(cursor, head);
@@ -180,7 +185,7 @@ export function openFanOut(options: FanOutOptions): FanOut {
   async function readFrom(start: number): Promise<boolean> {
     let seq = start;
     for (let spans = 0; spans < SPANS && !signal.aborted; spans++) {
-      const span = await nextSpan(store.read, seq);
+      const span = await nextSpan(store.read, seq, epoch);
       if (span === null) return true;
       seq = span.owners.length === 0 ? span.until : await enqueueSpan(span);
       position = seq;
@@ -192,7 +197,7 @@ export function openFanOut(options: FanOutOptions): FanOut {
   }
 
   return {
-    async pass(woken) {
+    async pass(woken): Promise<'saved' | 'unsaved'> {
       try {
         if (!woken || position === null) {
           position = await findPosition();
@@ -208,7 +213,9 @@ export function openFanOut(options: FanOutOptions): FanOut {
         // After a lost connection the unit may be committed, and the database may be another one.
         position = null;
         rules.droppedCounts.clear();
-        throw error;
+        if (!(error instanceof OtherEpochError)) throw error;
+        onError(error);
+        return this.pass(false);
       }
     },
   };

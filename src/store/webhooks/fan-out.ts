@@ -31,14 +31,21 @@ export interface EventCountersTable {
 /** Rows in one turn of the event loop. */
 const CHUNK = 100;
 
-const LAST_CHANGE = statement<{ seq: number; until: number }, { last: number | null }>(
-  'select max(seq) as last from change_log where seq > :seq and seq <= :until',
+interface LastChange {
+  /** Null: there is none. */
+  readonly last: number | null;
+  /** Of the log. */
+  readonly epoch: string;
+}
+
+const LAST_CHANGE = statement<{ seq: number; until: number }, LastChange>(
+  `select max(seq) as last, (select value from service_facts where name = 'epoch') as epoch
+  from change_log where seq > :seq and seq <= :until`,
 );
 
-/** The last change after `seq`, of `size` at most; null when there is none. */
-export async function lastChange(db: Db, seq: number, size: number): Promise<number | null> {
-  const rows = await LAST_CHANGE.all(db, { seq, until: seq + size });
-  return rows[0]?.last ?? null;
+/** The last change after `seq`, of `size` at most. */
+export async function lastChange(db: Db, seq: number, size: number): Promise<LastChange> {
+  return (await LAST_CHANGE.all(db, { seq, until: seq + size }))[0]!;
 }
 
 const EVENT_TYPES = Object.keys(WEBHOOK_EVENTS)
@@ -240,12 +247,14 @@ export interface FanOutPosition {
   readonly oldest: number;
   /** The last `seq` given out. */
   readonly head: number;
+  readonly epoch: string;
 }
 
 // The fan-out's row of `feed_cursors` is `webhooks`: the `seq` up to which it has read the log.
 
-const POSITION = statement<object, { head: number; cursor: number; at: number; oldest: number | null }>(
-  `select h.seq as head, c.seq as cursor, c.at as at, (select min(seq) from change_log) as oldest
+const POSITION = statement<object, Omit<FanOutPosition, 'oldest'> & { readonly oldest: number | null }>(
+  `select h.seq as head, c.seq as cursor, c.at as at, (select min(seq) from change_log) as oldest,
+    (select value from service_facts where name = 'epoch') as epoch
   from feed_head as h join feed_cursors as c on c.name = 'webhooks' where h.id = 1`,
 );
 
