@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { filesOf } from '../support/files-of.ts';
 import { account, startUqrp, type Uqrp } from '../support/server-process.ts';
 import { eventually } from './client.ts';
 
@@ -72,9 +73,3 @@ describe('payloads that were replaced or deleted', () => {
     assert.deepEqual(left, kept);
   });
 });
-
-function filesOf(dir: string): Buffer[] {
-  return readdirSync(dir, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => readFileSync(join(entry.parentPath, entry.name)));
-}

@@ -1,7 +1,7 @@
 /** What a broker keeps of a deleted payload, on its disk and in copies of it, and what of that can be read. */
 import assert from 'node:assert/strict';
 import { createPrivateKey, createPublicKey, randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { aesGcmEncryption } from '../../src/base/seal.ts';
@@ -22,23 +22,12 @@ import { inState } from '../support/feed/bus/bus-suite.ts';
 import { natsMissing, startNats } from '../support/feed/bus/nats-server.ts';
 import { natsWorld } from '../support/feed/bus/nats-world.ts';
 import { type ManyNodes, startManyNodes } from '../support/feed/many-nodes.ts';
+import { filesOf } from '../support/files-of.ts';
 import { account } from '../support/server-process.ts';
 import { eventually, read } from './client.ts';
 
 const SKIP = natsMissing() ?? false;
 const SECRET = 'the deleted payload '.repeat(20);
-
-/** The broker removes files and folders meanwhile: then all are read again. */
-function filesOf(dir: string): Buffer[] {
-  try {
-    return readdirSync(dir, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map((entry) => readFileSync(join(entry.parentPath, entry.name)));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    return filesOf(dir);
-  }
-}
 
 const holds = (dir: string, octets: Uint8Array | string): boolean =>
   filesOf(dir).some((file) => file.includes(octets));

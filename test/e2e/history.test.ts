@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
+import { filesOf } from '../support/files-of.ts';
 import { account, startUqrp, type Uqrp } from '../support/server-process.ts';
 import { eventually, read } from './client.ts';
 
@@ -131,10 +132,4 @@ function rowsOf(file: string, sql: string): Record<string, unknown>[] {
   } finally {
     database.close();
   }
-}
-
-function filesOf(dir: string): Buffer[] {
-  return readdirSync(dir, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => readFileSync(join(entry.parentPath, entry.name)));
 }
