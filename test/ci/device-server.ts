@@ -120,6 +120,22 @@ async function through(rules: Rules, work: (path: NetworkPath) => Promise<void>)
   path.rules = {};
 }
 
+/**
+ * Work after which the path has seen so many queries. What is answered later than the second that a device waits, on a busy machine, is asked
+ * once more: then the work is done again.
+ */
+async function withQueries(
+  queries: number,
+  rules: () => Rules,
+  work: (path: NetworkPath) => Promise<void>,
+): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    await through(rules(), work);
+    if (path.counts.queries === queries) return;
+    assert.ok(tries < 5, `${path.counts.queries} queries, not ${queries}`);
+  }
+}
+
 async function results(example: string, token: string): Promise<void> {
   const to = ['127.0.0.1', String(server.ports.dns)];
   const cases: readonly (readonly [readonly string[], number, string])[] = [
@@ -147,14 +163,17 @@ async function results(example: string, token: string): Promise<void> {
 /** 786 octets fit into one reply over UDP with a name of 97 characters, 787 do not. */
 async function sizes(example: string, token: string, owner: Account): Promise<void> {
   assert.equal(`get.auth-${token}.${KEY}.uqrp.net`.length, 97);
-  for (const size of LENGTHS)
-    await through({}, async ({ port, counts }) => {
+  const plain = (): Rules => ({});
+  for (const size of LENGTHS) {
+    const work = async ({ port, counts }: NetworkPath): Promise<void> => {
       const ran = await run(example, ['127.0.0.1', String(port), keyOf(size), token]);
       assert.equal(ran.errors, '');
       assert.ok(ran.out.equals(bytes(size)), `${size} octets: ${ran.out.length}`);
-      if (size !== 787)
-        assert.deepEqual(counts, { queries: 1, streams: size > 786 ? 1 : 0 }, `${size} octets`);
-    });
+      if (size !== 787 && counts.queries === 1)
+        assert.equal(counts.streams, size > 786 ? 1 : 0, `${size} octets`);
+    };
+    await (size === 787 ? through({}, work) : withQueries(1, plain, work));
+  }
   // Plain text takes three quarters of the room that Base64 takes.
   for (const [index, [text, streams]] of [
     ['a;b=c;d=e', 0],
@@ -166,10 +185,10 @@ async function sizes(example: string, token: string, owner: Account): Promise<vo
     const record = { key, data: Buffer.from(text).toString('base64'), encoding: 'plain' };
     assert.equal((await owner.call('POST', '/records', { record })).status, 201);
     await shown(`auth-${token}.${key}`);
-    await through({}, async ({ port, counts }) => {
+    await withQueries(1, plain, async ({ port, counts }) => {
       const ran = await run(example, ['127.0.0.1', String(port), key, token]);
       assert.equal(ran.out.toString(), text);
-      assert.deepEqual(counts, { queries: 1, streams }, `${text.length} letters`);
+      if (counts.queries === 1) assert.equal(counts.streams, streams, `${text.length} letters`);
     });
   }
   tell(`sizes: ${LENGTHS.join(', ')} octets, and plain text`);
@@ -280,16 +299,18 @@ async function python(token: string): Promise<void> {
     assert.deepEqual([ran.errors, ran.out.equals(bytes(size))], ['OK\n', true], `${size} octets`);
   }
   assert.equal((await read(server.ports.dns, KEY, '')).errors, 'REFUSED\n');
-  let lost = 1;
   const forge = (query: Buffer) => [
     Buffer.alloc(3),
     replyWith(query, envelopeOf(Buffer.from('forged'))),
     replyOf(query, [], 0x8185),
   ];
-  await through({ forge, isLost: () => lost-- > 0 }, async ({ port, counts }) => {
+  const losingOne = (): Rules => {
+    let lost = 1;
+    return { forge, isLost: () => lost-- > 0 };
+  };
+  await withQueries(2, losingOne, async ({ port }) => {
     const ran = await read(port, KEY, token, 'accept');
     assert.deepEqual([ran.errors, ran.out.equals(bytes(786))], ['OK\n', true]);
-    assert.equal(counts.queries, 2);
   });
   // A reply over TCP that trickles in does not hold the device: two attempts end after 4 seconds each.
   const trickle = await startTrickle();
