@@ -230,8 +230,8 @@ async function losses(example: string, token: string): Promise<void> {
       `losses: ${LOSSY_READS} reads, ${counts.queries} queries, ${counts.streams} connections, ${failed} without a reply`,
     );
   });
-  // One read in 160 may find five attempts lost.
-  assert.ok(failed <= 1, `${failed} reads without a reply`);
+  // One read in 160 may find five attempts lost. What is lost differs where a late reply is asked for again: two of 25 are once in 90 runs.
+  assert.ok(failed <= 2, `${failed} reads without a reply`);
 }
 
 /** Each attempt has an id and a port of its own. */
