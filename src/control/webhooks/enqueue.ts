@@ -44,6 +44,8 @@ export interface LogSpan {
   /** Customers with an enabled webhook and an event in the span. */
   readonly owners: readonly string[];
   readonly isLast: boolean;
+  /** Of the log. */
+  readonly epoch: string;
 }
 
 /** The database is another one: it was restored, or a standby that lacks the last commits took its place. */
@@ -67,7 +69,7 @@ export async function nextSpan(db: Db, after: number, epoch: string | null = nul
     const concerned = await customersConcerned(db, after, until);
     const targets = [...concerned.values()].reduce((sum, count) => sum + count, 0);
     if (targets > TARGETS_MAX && concerned.size > 1) continue;
-    return { after, until, owners: [...concerned.keys()], isLast: until < after + size };
+    return { after, until, owners: [...concerned.keys()], isLast: until < after + size, epoch: found };
   }
 }
 
@@ -100,16 +102,27 @@ const NONE: Enqueued = { counts: NOTHING, dropped: new Map(), numbers: new Map()
 /** Clocks of control processes that differ by less only make a first attempt this much later. Milliseconds. */
 export const SKEW_MS = 1000;
 
+/** Holds the cursor until the unit ends. @throws OtherEpochError where the log is another one by now than that of `epoch` */
+export async function holdCursor(
+  tx: Tx,
+  epoch: string | null,
+): Promise<Awaited<ReturnType<typeof lockCursor>>> {
+  const cursor = await lockCursor(tx);
+  if (cursor.epoch !== epoch) throw new OtherEpochError();
+  return cursor;
+}
+
 /**
  * Enqueues as many changes of a span as fit, and moves the cursor. Customers with more than their share fall behind, and those who
  * are behind are left to their turn. Lock order: cursor, customer, webhook, delivery.
+ * @throws OtherEpochError
  */
 export async function enqueue(
   tx: Tx,
-  { after, until, owners }: LogSpan,
+  { after, until, owners, epoch }: LogSpan,
   rules: EnqueueRules,
 ): Promise<EnqueuedSpan> {
-  const cursor = await lockCursor(tx);
+  const cursor = await holdCursor(tx, epoch);
   if (cursor.seq >= until) return { ...NONE, seq: cursor.seq, isBehind: false };
   const counters = await eventCounters(tx, owners);
   const inStep = owners.filter((owner) => (counters.get(owner)?.behind ?? null) === null);

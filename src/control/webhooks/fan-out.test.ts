@@ -6,6 +6,7 @@ import { type Home, withStore } from '../../../test/support/store/fixtures.ts';
 import { findRows, query } from '../../../test/support/store/rows.ts';
 import { sqliteDatabase } from '../../../test/support/store/sqlite.ts';
 import { timeOrderedUuids } from '../../base/ids.ts';
+import { realTimers } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { NewChange } from '../../store/log/change-log.ts';
 import type { Store } from '../../store/store.ts';
@@ -79,6 +80,55 @@ describe('the loop of the fan-out', () => {
     },
   );
 
+  /** A standby that lacks all but the first change takes the place of the database. */
+  const failOver = (store: Store): Promise<void> =>
+    store.write(async (tx) => {
+      await query(tx, 'delete from webhook_deliveries');
+      await query(tx, 'delete from change_log where seq > 1');
+      await query(tx, 'update feed_head set seq = 1');
+      await query(tx, "update feed_cursors set seq = 1 where name = 'webhooks'");
+      await query(tx, "update service_facts set value = 'other' where name = 'epoch'");
+    });
+
+  scenario(
+    'goes on from a database that took the place of the other between a look and its unit (events after a failover)',
+    async (store) => {
+      const home = await world.settlePaying(store, 'acme');
+      const other = await world.settlePaying(store, 'beta');
+      const hook = await world.addHook(store, home);
+      let isNext = false;
+      const write: Store['write'] = async (work) => {
+        if (isNext) {
+          isNext = false;
+          await failOver(store);
+          await world.append(store, world.deletions(home, ['e', 'f', 'g', 'h']));
+        }
+        return store.write(work);
+      };
+      let ms = 0;
+      const timers = { ...realTimers, elapsed: () => ms };
+      // An event to enqueue, and a place to save after a second without one.
+      for (const owner of [home, other]) {
+        const fanOut = world.testFanout({ ...store, write }, { timers });
+        await world.append(store, world.deletions(home, ['a', 'b', 'c']));
+        await fanOut.pass(false);
+        await world.append(store, world.deletions(owner, ['d']));
+        ms += 2_000;
+        isNext = true;
+        await fanOut.pass(true);
+        assert.equal(isNext, false);
+        const told = (await world.deliveriesOf(store, hook)).map(({ parsed }) => parsed?.data.key);
+        assert.deepEqual(
+          told,
+          ['e', 'f', 'g', 'h'].map((name) => world.keyIn('acme', name)),
+        );
+        await store.write((tx) =>
+          query(tx, "update service_facts set value = 'before' where name = 'epoch'"),
+        );
+      }
+    },
+  );
+
   for (const woken of [true, false]) {
     scenario(
       `goes on from a database that took the place of the other while no unit ran, ${woken ? 'woken' : 'by itself'} (events after a failover)`,
@@ -88,14 +138,7 @@ describe('the loop of the fan-out', () => {
         const fanOut = world.testFanout(store);
         await world.append(store, world.deletions(home, ['a', 'b', 'c', 'd']));
         await fanOut.pass(false);
-        // A standby that lacks the last three changes, and its new epoch.
-        await store.write(async (tx) => {
-          await query(tx, 'delete from webhook_deliveries');
-          await query(tx, 'delete from change_log where seq > 1');
-          await query(tx, 'update feed_head set seq = 1');
-          await query(tx, "update feed_cursors set seq = 1 where name = 'webhooks'");
-          await query(tx, "update service_facts set value = 'other' where name = 'epoch'");
-        });
+        await failOver(store);
         await world.append(store, world.deletions(home, ['e', 'f', 'g', 'h']));
         await fanOut.pass(woken);
         const told = (await world.deliveriesOf(store, hook)).map(({ parsed }) => parsed?.data.key);
@@ -255,7 +298,8 @@ describe('what one unit is about', () => {
       for (const [what, more, owners] of table) {
         const other = { ...event, ...more } as NewChange;
         const last = await world.append(store, [event, other]);
-        const span = { after: last - 1, until: last, owners, isLast: true };
+        const { epoch } = await store.changes.bounds();
+        const span = { after: last - 1, until: last, owners, isLast: true, epoch };
         assert.deepEqual(await nextSpan(store.read, last - 1), span, what);
       }
       const { head } = await store.changes.bounds();

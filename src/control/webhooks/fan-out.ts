@@ -17,6 +17,7 @@ import {
   type EnqueueRules,
   enqueue,
   enqueueTurn,
+  holdCursor,
   type LogSpan,
   nextSpan,
   OtherEpochError,
@@ -150,7 +151,10 @@ export function openFanOut(options: FanOutOptions): FanOut {
   async function saveCursor(seq: number): Promise<void> {
     if (seq <= saved) return;
     if (seq - saved < SAVE_EVERY && elapsed() - savedAt < SAVE_MS) return;
-    await store.write((tx) => advanceCursor(tx, seq));
+    await store.write(async (tx) => {
+      await holdCursor(tx, epoch);
+      await advanceCursor(tx, seq);
+    });
     saved = seq;
     savedAt = elapsed();
   }

@@ -264,13 +264,21 @@ export async function fanOutPosition(db: Db): Promise<FanOutPosition> {
   return { ...row, oldest: row.oldest ?? row.head + 1 };
 }
 
-const LOCK_CURSOR = statement<object, { readonly seq: number; readonly at: number }>(
-  "select seq, at from feed_cursors where name = 'webhooks'",
+interface HeldCursor {
+  readonly seq: number;
+  readonly at: number;
+  /** Of the log. */
+  readonly epoch: string;
+}
+
+const LOCK_CURSOR = statement<object, HeldCursor>(
+  `select seq, at, (select value from service_facts where name = 'epoch') as epoch
+  from feed_cursors where name = 'webhooks'`,
   { lock: 'for update' },
 );
 
 /** Reads the cursor and holds it until the unit ends: one unit at a time enqueues, on the whole database. */
-export async function lockCursor(tx: Tx): Promise<{ readonly seq: number; readonly at: number }> {
+export async function lockCursor(tx: Tx): Promise<HeldCursor> {
   return cursorOf(await LOCK_CURSOR.all(tx, {}));
 }
 
