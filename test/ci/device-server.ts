@@ -112,7 +112,9 @@ async function shown(name: string, holds = 'd='): Promise<string> {
   }
 }
 
-async function through(rules: Rules, work: (path: NetworkPath) => Promise<void>): Promise<void> {
+type Work = (path: NetworkPath) => Promise<void>;
+
+async function through(rules: Rules, work: Work): Promise<void> {
   path.rules = rules;
   Object.assign(path.counts, { queries: 0, streams: 0 });
   path.seen.length = 0;
@@ -124,11 +126,7 @@ async function through(rules: Rules, work: (path: NetworkPath) => Promise<void>)
  * Work after which the path has seen so many queries. What is answered later than the second that a device waits, on a busy machine, is asked
  * once more: then the work is done again.
  */
-async function withQueries(
-  queries: number,
-  rules: () => Rules,
-  work: (path: NetworkPath) => Promise<void>,
-): Promise<void> {
+async function withQueries(queries: number, rules: () => Rules, work: Work): Promise<void> {
   for (let tries = 1; ; tries++) {
     await through(rules(), work);
     if (path.counts.queries === queries) return;
@@ -165,7 +163,7 @@ async function sizes(example: string, token: string, owner: Account): Promise<vo
   assert.equal(`get.auth-${token}.${KEY}.uqrp.net`.length, 97);
   const plain = (): Rules => ({});
   for (const size of LENGTHS) {
-    const work = async ({ port, counts }: NetworkPath): Promise<void> => {
+    const work: Work = async ({ port, counts }) => {
       const ran = await run(example, ['127.0.0.1', String(port), keyOf(size), token]);
       assert.equal(ran.errors, '');
       assert.ok(ran.out.equals(bytes(size)), `${size} octets: ${ran.out.length}`);

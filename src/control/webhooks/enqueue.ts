@@ -7,6 +7,7 @@ import {
   droppedSince,
   type EventCountersTable,
   eventCounters,
+  type HeldCursor,
   hastenFirst,
   holdEnabled,
   insertDeliveries,
@@ -103,10 +104,7 @@ const NONE: Enqueued = { counts: NOTHING, dropped: new Map(), numbers: new Map()
 export const SKEW_MS = 1000;
 
 /** Holds the cursor until the unit ends. @throws OtherEpochError where the log is another one by now than that of `epoch` */
-export async function holdCursor(
-  tx: Tx,
-  epoch: string | null,
-): Promise<Awaited<ReturnType<typeof lockCursor>>> {
+export async function holdCursor(tx: Tx, epoch: string | null): Promise<HeldCursor> {
   const cursor = await lockCursor(tx);
   if (cursor.epoch !== epoch) throw new OtherEpochError();
   return cursor;

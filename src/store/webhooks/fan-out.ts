@@ -264,7 +264,7 @@ export async function fanOutPosition(db: Db): Promise<FanOutPosition> {
   return { ...row, oldest: row.oldest ?? row.head + 1 };
 }
 
-interface HeldCursor {
+export interface HeldCursor {
   readonly seq: number;
   readonly at: number;
   /** Of the log. */
