@@ -25,7 +25,7 @@ interface Kept {
 let idle = new Map<string, Kept[]>();
 let inUse = 0;
 let file: string | null = null;
-/** Of the file that has the name now: a restored backup is another one. */
+/** Number of the file that is in use. */
 let generation = 0;
 
 /** What the store holds in place of a connection: after `close` it is shut, as a real one is. */
@@ -81,14 +81,6 @@ export function connect(_: string, options: DatabaseSyncOptions): Lent {
   return new Lent(kept, name);
 }
 
-/** Another file gets the name: no connection of the one before is lent again. */
-export function forgetConnections(): void {
-  for (const { connection } of [...idle.values()].flat()) connection.close();
-  idle = new Map();
-  inUse = 0;
-  generation++;
-}
-
 let folder: string | null = null;
 let folders = 0;
 let clear: (() => void) | null = null;
@@ -117,40 +109,58 @@ export async function emptyDatabase(
   mkdirSync(home);
   file = join(home, 'db');
   copyFileSync(template, file);
-  clear = clearing(file, template);
+  clear = overwriting(file, template).overwrite;
   return { file, template };
 }
 
-/** The next seed gets another file: connections of this one are in an unknown state, or the file was replaced. */
-export function dropFile(): void {
-  forgetConnections();
+/** The next seed gets another file: connections of this one are in an unknown state. */
+function dropFile(): void {
+  for (const { connection } of [...idle.values()].flat()) connection.close();
+  idle = new Map();
+  inUse = 0;
+  generation++;
   clear = null;
   if (file !== null) rmSync(join(file, '..'), { recursive: true, force: true });
   file = null;
 }
 
-/** @returns empties the tables, and puts back the rows of the template. The zeros of deleted rows stay. */
-function clearing(path: string, template: string): () => void {
+/** The file of this seed has what is in this one, in one commit, under all who have it open. */
+export function replaceContent(from: string): void {
+  const { overwrite, close } = overwriting(file!, from);
+  overwrite();
+  close();
+}
+
+interface Overwriting {
+  /** Puts the rows of the other file in the place of all rows. The zeros of deleted ones stay. */
+  readonly overwrite: () => void;
+  readonly close: () => void;
+}
+
+function overwriting(path: string, from: string): Overwriting {
   const connection = new DatabaseSync(addressOf(path));
   connection.exec('pragma synchronous = OFF');
   connection.exec('pragma secure_delete = ON');
   connection.exec('pragma foreign_keys = OFF');
-  connection.exec(`attach '${template}' as template`);
+  connection.exec(`attach '${from}' as other`);
   const tables = connection.prepare("select name from sqlite_schema where type = 'table'").all() as {
     name: string;
   }[];
   const has = (name: string): boolean =>
-    connection.prepare(`select 1 from template.${name} limit 1`).get() !== undefined;
+    connection.prepare(`select 1 from other.${name} limit 1`).get() !== undefined;
   const statements = [
     'begin immediate',
     ...tables.map(({ name }) => `delete from main.${name}`),
     ...tables
       .filter(({ name }) => has(name))
-      .map(({ name }) => `insert into main.${name} select * from template.${name}`),
+      .map(({ name }) => `insert into main.${name} select * from other.${name}`),
     'commit',
     'pragma wal_checkpoint(TRUNCATE)',
   ].map((sql) => connection.prepare(sql));
-  return () => {
-    for (const statement of statements) statement.all();
+  return {
+    overwrite() {
+      for (const statement of statements) statement.all();
+    },
+    close: () => connection.close(),
   };
 }

@@ -66,6 +66,8 @@ export interface ControlOptions extends Common {
   readonly sendCode: (email: string, code: string) => void;
   /** Invitations to organizations, by mail. */
   readonly sendInvitation: (mail: { readonly to: string; readonly token: string }) => void;
+  /** It begins to publish. */
+  readonly onLeading: () => void;
   readonly wrong: (error: unknown) => void;
 }
 
@@ -78,6 +80,8 @@ export interface SimulatedControl {
   start(): void;
   kill(): void;
   makeSnapshot(): void;
+  /** Nobody gets an answer to what is under way. Streams go on. */
+  disconnect(): void;
   /** A request of a customer. Null: no answer came, because the process was killed, or paused for too long. */
   request(request: RestRequest): Promise<RestAnswer | null>;
   /**
@@ -240,6 +244,9 @@ export function createControl(options: ControlOptions): SimulatedControl {
       const dead = `${name}-${starts}`;
       scheduler.after(SESSION_MS, () => lock.expire(dead));
     },
+    disconnect() {
+      for (const lost of waiting) lost();
+    },
     makeSnapshot() {
       running
         ?.snapshots()
@@ -292,7 +299,7 @@ type Parts<T, K extends keyof T> = Omit<T, K>;
 
 function feedParts(
   { bus, clock, timers, random, name }: ProcessPorts,
-  { verifier, isWhole, counters, trace, nodes }: ControlOptions,
+  { verifier, isWhole, counters, trace, nodes, onLeading }: ControlOptions,
 ): Parts<FeedWorkOptions, 'store' | 'secret' | 'nodeKeys' | 'lock' | 'openSnapshots'> {
   const listed = listedNodes(nodes);
   return {
@@ -309,6 +316,7 @@ function feedParts(
     onRefused: (reason) => counters.count(`refused ${reason}`),
     onExchangeFailed: () => counters.count('exchange failed'),
     onEvent(event) {
+      if (event === 'leading') onLeading();
       counters.count(`publisher ${event}`);
       trace(`${name}: ${event}`);
     },

@@ -8,7 +8,7 @@ import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Db, Store, Tx, WorkTopic } from '../../src/store/store.ts';
 import { changesAfter } from '../support/feed/changes-after.ts';
 import type { ProcessPorts } from './common.ts';
-import { connect, dropFile, emptyDatabase, forgetConnections } from './connections.ts';
+import { connect, emptyDatabase, replaceContent } from './connections.ts';
 import { whileAlive } from './process.ts';
 import type { ProcessTimers, Scheduler } from './scheduler.ts';
 
@@ -49,22 +49,28 @@ export interface Database {
   take(): Promise<readonly Change[]>;
   /** All changes but the last ones are removed from the log, as after a week. */
   prune(left: number): void;
-  backUp(): void;
+  /** Of what is committed now. A standby gets nothing from then on. */
+  copy(name: CopyName): void;
   /** The octets of its files. */
   files(): readonly Uint8Array[];
   /**
-   * Puts the backup back; the operator gives it the next epoch (`uqrp feed epoch new`). No process has it open: one that starts meanwhile
-   * waits. @param before runs once nothing writes any more
+   * The copy takes the place of the database, with the next epoch: a backup is put back (`uqrp feed epoch new`), or a standby is promoted. Whoever has the
+   * database open has the copy from the next statement on; what is on its way is lost.
+   * @param before runs while it is still there
    */
-  restore(before: () => Promise<void>): Promise<void>;
-  /** The last change that the restored backup had. */
-  readonly restoredTo: number;
-  /** When the backup was made, true time. */
-  readonly backupAt: number;
-  /** The connections of a dead process are being closed: a restore waits for it. */
+  replaceBy(name: CopyName, before: () => Promise<void>): Promise<void>;
+  /** The last change that the present database has from the one before, and the epoch of that. Null: there was none. */
+  readonly origin: { readonly epoch: string; readonly seq: number } | null;
+  /** How often it was replaced. */
+  readonly generation: number;
+  /** When the copy was made, true time. */
+  copiedAt(name: CopyName): number;
+  /** The connections of a dead process are being closed: the end waits for it. */
   closes(closing: Promise<void>): void;
   close(): Promise<void>;
 }
+
+export type CopyName = 'backup' | 'standby';
 
 interface OpenDatabase {
   readonly store: Store;
@@ -85,20 +91,21 @@ async function migrated(file: string): Promise<void> {
 
 export async function createDatabase(scheduler: Scheduler, epoch: string): Promise<Database> {
   const { file, template } = await emptyDatabase(migrated);
-  const backup = join(file, '../backup');
   const listeners = new Set<() => void>();
-  let restoring: Promise<void> = Promise.resolve();
-  let truth = await openTruth();
+  const copies = new Map<CopyName, number>();
+  const began = scheduler.now();
+  let closing: Promise<unknown> = Promise.resolve();
+  const truth = await openTruth();
   await truth.write(nameEpoch);
   let taken = 0;
-  let restoredTo = 0;
-  let backupAt = scheduler.now();
-  let isBackedUp = false;
-  let wasReplaced = false;
+  let origin: Database['origin'] = null;
+  let generation = 0;
 
   async function nameEpoch(tx: Tx): Promise<void> {
     await tx.execute(`update service_facts set value = '${epoch}' where name = 'epoch'`, []);
   }
+
+  const pathOf = (name: CopyName): string => join(file, '..', name);
 
   function openTruth(): Promise<Store> {
     const timers: ProcessTimers = {
@@ -126,11 +133,8 @@ export async function createDatabase(scheduler: Scheduler, epoch: string): Promi
     faults: QUIET_DATABASE,
     isDown: false,
     isMute: false,
-    get truth() {
-      return truth;
-    },
+    truth,
     async open(ports) {
-      await restoring;
       const store = await openSqliteStore({
         file,
         clock: ports.clock,
@@ -158,45 +162,38 @@ export async function createDatabase(scheduler: Scheduler, epoch: string): Promi
         tx.execute('delete from change_log where seq <= (select seq from feed_head) - ?', [left]),
       );
     },
-    get restoredTo() {
-      return restoredTo;
+    get origin() {
+      return origin;
     },
-    get backupAt() {
-      return backupAt;
+    get generation() {
+      return generation;
     },
+    copiedAt: (name) => copies.get(name) ?? began,
     files: () =>
       ['', '-wal'].flatMap((suffix) =>
         existsSync(`${file}${suffix}`) ? [readFileSync(`${file}${suffix}`)] : [],
       ),
-    backUp() {
-      copyFiles(file, backup);
-      isBackedUp = true;
-      backupAt = scheduler.now();
+    copy(name) {
+      copyFiles(file, pathOf(name));
+      copies.set(name, scheduler.now());
     },
-    restore(before) {
-      restoring = restoring.then(async () => {
-        await before();
-        await truth.close();
-        // Another file has the name from here on.
-        forgetConnections();
-        for (const suffix of FILES) rmSync(`${file}${suffix}`, { force: true });
-        copyFiles(isBackedUp ? backup : template, file);
-        wasReplaced = true;
-        truth = await openTruth();
-        if (!isBackedUp) await truth.write(nameEpoch);
-        await truth.write((tx) => renewEpoch(tx, scheduler.now()));
-        restoredTo = (await truth.changes.bounds()).head;
-        taken = Math.min(taken, restoredTo);
-      });
-      return restoring;
+    async replaceBy(name, before) {
+      generation++;
+      await before();
+      replaceContent(copies.has(name) ? pathOf(name) : template);
+      if (!copies.has(name)) await truth.write(nameEpoch);
+      const { epoch: last, head } = await truth.changes.bounds();
+      origin = { epoch: last, seq: head };
+      await truth.write((tx) => renewEpoch(tx, scheduler.now()));
+      taken = Math.min(taken, head);
+      announce();
     },
-    closes(closing) {
-      restoring = Promise.all([restoring, closing]).then(() => {});
+    closes(other) {
+      closing = Promise.all([closing, other]);
     },
     async close() {
-      await restoring;
+      await closing;
       await truth.close();
-      if (wasReplaced) dropFile();
     },
   };
   return database;
@@ -204,9 +201,7 @@ export async function createDatabase(scheduler: Scheduler, epoch: string): Promi
 
 const NO_WATCH = { close: () => {} };
 
-/** What was committed is in the second until it is moved to the first. */
-const FILES = ['', '-wal', '-shm'] as const;
-
+/** What was committed is in the log until it is moved to the file. */
 function copyFiles(from: string, to: string): void {
   for (const suffix of ['', '-wal']) {
     if (existsSync(`${from}${suffix}`)) copyFileSync(`${from}${suffix}`, `${to}${suffix}`);
@@ -236,8 +231,15 @@ function faulty(
 
   async function step(): Promise<void> {
     const { slow, delayMs } = database.faults;
-    if (happens(slow)) await new Promise<void>((go) => timers.after(chance() * delayMs, go));
+    if (happens(slow)) await onItsWay(chance() * delayMs);
     if (database.isDown) throw lost();
+  }
+
+  /** @throws when the database is replaced meanwhile */
+  async function onItsWay(ms: number): Promise<void> {
+    const { generation } = database;
+    await new Promise<void>((go) => timers.after(ms, go));
+    if (database.generation !== generation) throw lost();
   }
 
   async function called<T>(run: () => Promise<T>): Promise<T> {
@@ -268,7 +270,7 @@ function faulty(
     const result = await store.write(work);
     announce();
     if (happens(lostAfter)) throw lost();
-    await new Promise<void>((go) => (happens(database.faults.slow) ? timers.after(1, go) : go()));
+    if (happens(database.faults.slow)) await onItsWay(1);
     return result;
   };
   const { changes } = store;

@@ -1,14 +1,6 @@
 import { SUBJECTS } from '../../src/feed/bus/bus.ts';
-import { QUIET_DATABASE } from './database.ts';
+import { DATABASE_HARMS, type Harm } from './database-harms.ts';
 import { CONTROLS, type World } from './world.ts';
-
-/** Something that goes wrong, and how it ends. */
-export interface Harm {
-  readonly name: string;
-  readonly weight: number;
-  /** @returns ends it; null: it has no end of its own */
-  begin(world: World): (() => void) | null;
-}
 
 const pickNode = (world: World) => world.random.pick(world.nodes);
 const pickControl = (world: World) => world.random.pick(world.controls);
@@ -293,85 +285,7 @@ export const HARMS: readonly Harm[] = [
       return () => machine.resume();
     },
   },
-  {
-    name: 'database: is down',
-    weight: 3,
-    begin({ database }) {
-      database.isDown = true;
-      return () => {
-        database.isDown = false;
-      };
-    },
-  },
-  {
-    name: 'database: announces nothing',
-    weight: 2,
-    begin({ database }) {
-      database.isMute = true;
-      return () => {
-        database.isMute = false;
-      };
-    },
-  },
-  {
-    name: 'database: is slow, and units run again',
-    weight: 3,
-    begin({ database, random }) {
-      database.faults = { ...QUIET_DATABASE, slow: 0.8, delayMs: random.pick([20, 300, 2_000]), again: 0.3 };
-      return () => {
-        database.faults = QUIET_DATABASE;
-      };
-    },
-  },
-  {
-    name: 'database: loses connections',
-    weight: 3,
-    begin({ database }) {
-      database.faults = { ...QUIET_DATABASE, lostBefore: 0.1, lostAfter: 0.1, lostRead: 0.05 };
-      return () => {
-        database.faults = QUIET_DATABASE;
-      };
-    },
-  },
-  {
-    name: 'database: log is pruned',
-    weight: 1,
-    begin({ database, truth, random }) {
-      const left = random.between(0, 10);
-      // What nobody has looked at yet would be missing from the history too.
-      void truth.catchUp().then(() => database.prune(left));
-      return null;
-    },
-  },
-  {
-    name: 'database: is backed up',
-    weight: 1,
-    begin({ database }) {
-      database.backUp();
-      return null;
-    },
-  },
-  {
-    name: 'database: is restored',
-    weight: 1.5,
-    begin(world) {
-      // A database is restored while control is stopped.
-      for (const control of world.controls) control.kill();
-      for (const node of world.nodes) if (node.hasStore) node.kill();
-      world.publishing?.kill();
-      world.usage.excuse();
-      world.keysRestored();
-      void world.database.restore(async () => {
-        await world.truth.catchUp();
-        world.customers.restored(world.database.backupAt);
-        world.datasets.restored(world.database.backupAt);
-      });
-      return () => {
-        for (const control of world.controls) if (!control.isRunning()) control.start();
-        for (const node of world.nodes) if (node.hasStore && !node.isRunning()) node.start();
-      };
-    },
-  },
+  ...DATABASE_HARMS,
   {
     name: 'everything: is killed, for hours',
     weight: 0.5,

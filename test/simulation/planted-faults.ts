@@ -1,13 +1,4 @@
-import type { PlantedText } from '../../scripts/plant.ts';
-
-export interface PlantedFault extends PlantedText {
-  /** What the world says when it finds it. */
-  readonly finds: RegExp;
-  /** What a customer or operator would have seen. */
-  readonly why: string;
-  /** It is looked for with small limits. */
-  readonly small?: true;
-}
+import { PLANTED_IN_LOGS, type PlantedFault } from './planted-logs.ts';
 
 /** Within so many seeds, from 1 on, each is found. */
 export const PLANTED_SEEDS = 600;
@@ -34,13 +25,7 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     // A packet cache may still have an answer that the emptied view lacks.
     finds: /refuses an existing name|answers what its view does not have|ModelError: n\d answers/,
   },
-  'same-epoch-after-restore': {
-    why: 'a restored backup is the same log to everybody',
-    file: 'test/simulation/database.ts',
-    from: 'await truth.write((tx) => renewEpoch(tx, scheduler.now()));',
-    to: '',
-    finds: /^not at rest|serves what was erased|refuses an existing name/,
-  },
+  ...PLANTED_IN_LOGS,
   'usage-added-twice': {
     why: 'a batch of usage that comes again is added again',
     file: 'src/store/usage.ts',

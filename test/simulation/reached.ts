@@ -1,8 +1,9 @@
+import { FAILOVER } from './database-harms.ts';
 import { HARMS } from './harms.ts';
 
 /** What a run of some hundred seeds reaches. Otherwise it proves nothing about it. */
 export const REACHED: readonly string[] = [
-  ...HARMS.map(({ name }) => `harm ${name}`),
+  ...[...HARMS, FAILOVER].map(({ name }) => `harm ${name}`),
   ...['conflict', 'rewound', 'stream_failed', 'stepped_back', 'leading', 'failed'].map(
     (event) => `publisher ${event}`,
   ),

@@ -17,6 +17,8 @@ export interface Shape {
   readonly restoredAfter: number | null;
   /** After so many steps it is made; null: where chance says so, or at the beginning. */
   readonly backedUpAfter: number | null;
+  /** A standby takes the place of the database; null: none does. */
+  readonly failsOver: Failover | null;
   /** After so many steps records are replaced again and again while nodes cannot follow; null: never. */
   readonly replacedAfter: number | null;
   /** The operator publishes versions of a dataset. */
@@ -43,6 +45,12 @@ export interface Shape {
   readonly losesAcknowledgements: boolean;
 }
 
+interface Failover {
+  /** After so many steps it gets no commit any more. */
+  readonly behindAfter: number;
+  readonly after: number;
+}
+
 /**
  * Most seeds are small: starts, ends and few steps between them find most faults for the least time. What needs more of everything to meet
  * happens in one seed of so many. Numbers without a common divisor, so that long ones are also without signatures, and so on.
@@ -64,6 +72,8 @@ const FLAGS = { every: 23, at: 7, steps: 12 } as const;
 /** Few attempts, soon one after the other. */
 const ENDING_DELIVERIES = { every: 8, at: 3, schedule: [0, 1, 2] } as const;
 const SCHEDULE = [0, 5, 30, 180, 600];
+/** Drawn by itself, so that it meets everything. */
+const FAILING_OVER = { stream: 17, part: 0.1 } as const;
 const SIGNED = 2;
 const WHOLE = 25;
 
@@ -90,15 +100,17 @@ export function shapeOf(seed: number): Shape {
     isLogged && random.chance(LOGGED.restored) ? Math.floor((2 * (size.steps + LOGGED.steps)) / 3) : null;
   const hasFlags = seed % FLAGS.every === FLAGS.at;
   const more = (isLogged ? LOGGED.steps : 0) + (hasFlags ? FLAGS.steps : 0);
+  const steps = size.steps + (rollsKeys ? 0 : more);
   const deliveriesEnd = seed % ENDING_DELIVERIES.every === ENDING_DELIVERIES.at;
   return {
     ...size,
-    steps: size.steps + (rollsKeys ? 0 : more),
+    steps,
     isSigned: seed % SIGNED === 0,
     rollsKeys,
     hasDatasets: seed % PUBLISHING.every === PUBLISHING.at,
     isLogged,
     restoredAfter,
+    failsOver: failoverOf(seed, steps),
     // In the others the backup is that of an empty log.
     backedUpAfter: restoredAfter !== null && seed % 2 === 1 ? Math.floor(restoredAfter / 2) : null,
     hasTeam: seed % TEAM.every === TEAM.at,
@@ -117,6 +129,15 @@ export function shapeOf(seed: number): Shape {
     // Late enough that somebody has minted one.
     sleepsAfter: seed % ENDING.every === ENDING.at ? Math.floor(size.steps / 2) : null,
   };
+}
+
+function failoverOf(seed: number, steps: number): Failover | null {
+  const random = createRandom(seed, FAILING_OVER.stream);
+  if (!random.chance(FAILING_OVER.part)) return null;
+  const behindAfter = random.between(0, steps - 2);
+  // Close in most, so that little else happens between.
+  const within = random.chance(0.7) ? Math.min(behindAfter + 3, steps - 1) : steps - 1;
+  return { behindAfter, after: random.between(behindAfter + 1, within) };
 }
 
 /** It sleeps after each fifth. */

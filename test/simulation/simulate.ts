@@ -1,8 +1,9 @@
 import type { MemoryState } from '../support/view/memory-view.ts';
 import { type Counters, createCounters } from './counters.ts';
 import { satisfied } from './customers/satisfied.ts';
+import { DATABASE_HARMS, FAILOVER, type Harm } from './database-harms.ts';
 import { isTroubled } from './disk.ts';
-import { HARMS, type Harm } from './harms.ts';
+import { HARMS } from './harms.ts';
 import { difference, InvariantError } from './invariants.ts';
 import { createRandom, pickWeighted, type Random } from './random.ts';
 import { shapeOf } from './shape.ts';
@@ -23,11 +24,15 @@ const REST_MS = 4_000;
 /** And usage has arrived: hourly keys whose delivery was lost come again after a minute, and an unanswered batch after eight seconds more. */
 const USAGE_MS = 80_000;
 const LOOK_MS = 250;
+/** What was asked for in a step is under way for so long, and so is the rebuild of a view. */
+const MEANWHILE_MS = 60;
 /** The fan-out passes a change within a second, and upkeep erases what it replaced within another. */
 const ERASED_MS = 8_000;
 /** Nodes find that they lack something within two seconds. */
 const READ_ON_MS = 3_000;
 const LOOKS = 50;
+/** Until who begins to publish has read where the log ends. */
+const LEADING_MS = 500;
 /** Answers wait in workers for a second, and in memory for two looks at the spool. */
 const STARTED_MS = 1_000;
 const SPOOLED_MS = 8_000;
@@ -50,7 +55,8 @@ export async function simulate({
   counters = createCounters(),
 }: SimulationOptions): Promise<void> {
   const harms = harmsOf(createRandom(seed, 10));
-  const mayBeRestored = harms.includes(RESTORE) || shapeOf(seed).restoredAfter !== null;
+  const { restoredAfter, failsOver } = shapeOf(seed);
+  const mayBeRestored = harms.includes(RESTORE) || restoredAfter !== null || failsOver !== null;
   const world = await createWorld({ seed, counters, mayBeRestored, ...(trace && { trace }) });
   const began = world.scheduler.now();
   try {
@@ -83,8 +89,15 @@ async function storm(
   await scheduler.advance(500);
   void judged.begin();
   await scheduler.advance(1_000);
-  const { steps, sleepsAfter, replacedAfter, backedUpAfter, restoredAfter, losesAcknowledgements } =
-    shapeOf(seed);
+  const {
+    steps,
+    sleepsAfter,
+    replacedAfter,
+    backedUpAfter,
+    restoredAfter,
+    failsOver,
+    losesAcknowledgements,
+  } = shapeOf(seed);
   for (let step = 0; step < steps; step++) {
     for (const each of [random, customers, judged]) each.enter(step);
     const ms = random.chance(0.1) ? random.between(500, 3_000) : random.between(1, 300);
@@ -109,8 +122,17 @@ async function storm(
       node.isAsked();
     }
     if (random.chance(0.25)) begin(world, harms, ends, counters);
-    if (step === backedUpAfter) world.database.backUp();
+    if (step === backedUpAfter) world.database.copy('backup');
     if (step === restoredAfter) begin(world, [RESTORE], ends, counters);
+    if (step === failsOver?.behindAfter) world.database.copy('standby');
+    if (step === failsOver?.after) {
+      if (random.chance(0.4)) random.pick(nodes).loseView();
+      await scheduler.advance(random.between(1, MEANWHILE_MS));
+      begin(world, [FAILOVER], ends, counters);
+      await scheduler.advance(1);
+      // Soon there are more changes than were lost.
+      for (let left = random.between(0, 8); left > 0; left--) judged.act();
+    }
     isLate ||= ends.has(LATE);
     if (random.chance(0.2)) heal(world, ends);
     await scheduler.advance(ms);
@@ -184,7 +206,7 @@ async function replaceAround(world: World): Promise<void> {
 
 const LATE = 'network: messages come up to a minute late';
 const ANSWER_MS = 10_000;
-const RESTORE = HARMS.find(({ name }) => name === 'database: is restored')!;
+const RESTORE = DATABASE_HARMS.find(({ name }) => name === 'database: is restored')!;
 
 function begin(
   world: World,
@@ -298,8 +320,23 @@ async function rest(world: World, counters: Counters): Promise<void> {
   await usage.check();
   await satisfied(world);
   await usage.check();
+  await published(world, began);
   await world.look();
   for (const { machine } of nodes) counters.count('spool read', machine.disk.spoolsRead);
+}
+
+/** What is committed after the last fault, and once somebody has begun to publish, is in the stream. */
+async function published(world: World, restedAt: number): Promise<void> {
+  const { scheduler, truth, look, streamEnd } = world;
+  for (const began = scheduler.now(); ; await scheduler.advance(LOOK_MS)) {
+    await look();
+    const { epoch, head, changedAt } = truth;
+    const end = streamEnd();
+    const isOwed = changedAt > Math.max(restedAt, world.leadingSince) + LEADING_MS;
+    if (!isOwed || (end?.epoch === epoch && end.to === head)) return;
+    if (scheduler.now() - began > REST_MS)
+      throw new InvariantError(`the stream ends with ${end?.to} of ${end?.epoch} for ${head} of ${epoch}`);
+  }
 }
 
 function differs(node: World['nodes'][number], tables: MemoryState, now: number): string | null {

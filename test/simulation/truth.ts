@@ -22,6 +22,8 @@ export interface Truth {
   catchUp(): Promise<void>;
   readonly epoch: string;
   readonly head: number;
+  /** When the last change was made, by the clock of who made it. */
+  readonly changedAt: number;
   /** The first change that the log still has, or had after it was pruned and before a backup was put back. */
   readonly oldest: number;
   /** What was true after each change of a database that is or was. */
@@ -87,12 +89,14 @@ export function createTruth(database: Database): Truth {
   const versionNames: Versions = new Map();
   let bounds = { epoch: '', head: 0, oldest: 1 };
   let oldest = 1;
+  let changedAt = 0;
 
   function history(epoch: string): History {
     const known = histories.get(epoch);
     if (known !== undefined) return known;
     // After a restored backup: the log goes on from there.
-    const made = histories.get(bounds.epoch)?.upTo(database.restoredTo) ?? createHistory();
+    const { origin } = database;
+    const made = (origin && histories.get(origin.epoch)?.upTo(origin.seq)) ?? createHistory();
     histories.set(epoch, made);
     return made;
   }
@@ -109,6 +113,9 @@ export function createTruth(database: Database): Truth {
     get head() {
       return bounds.head;
     },
+    get changedAt() {
+      return changedAt;
+    },
     get oldest() {
       return oldest;
     },
@@ -117,7 +124,10 @@ export function createTruth(database: Database): Truth {
       const of = history(found.epoch);
       bounds = found;
       oldest = Math.max(oldest, found.oldest);
-      for (const change of await database.take()) note(of, versionNames, change, change.seq);
+      for (const change of await database.take()) {
+        note(of, versionNames, change, change.seq);
+        changedAt = change.at;
+      }
     },
     history,
     async tables() {

@@ -81,6 +81,10 @@ export interface World {
   mayOverlap: boolean;
   /** @throws InvariantError for a gap or an overlap in the stream */
   checkStream(): void;
+  /** When somebody began to publish, the last time. */
+  leadingSince: number;
+  /** Its last batch; null: it has none. */
+  readonly streamEnd: () => { readonly epoch: string; readonly to: number } | null;
   stop(): Promise<void>;
 }
 
@@ -182,6 +186,9 @@ export async function createWorld({
       sendCode: (email, code) => void world.codes.set(email, code),
       sendInvitation: ({ to, token }) => void invitations.set(to, token),
       way: () => ways.next(),
+      onLeading() {
+        world.leadingSince = scheduler.now();
+      },
       wrong,
     }),
   );
@@ -303,6 +310,7 @@ export async function createWorld({
     mayHaveGaps: false,
     wasLost: false,
     mayOverlap: false,
+    leadingSince: 0,
     endpoint: customers.deliver,
     codes: new Map(),
     async look() {
@@ -350,6 +358,10 @@ export async function createWorld({
         }
         last = { seq, to, epoch };
       }
+    },
+    streamEnd() {
+      const last = broker.stream.at(-1);
+      return last === undefined ? null : openBatch(last.data, verifier);
     },
     async stop() {
       for (const node of nodes) node.kill();

@@ -49,8 +49,8 @@ export interface JudgedCustomers
   readonly deliver: (delivery: ArrivedDelivery) => EndpointAnswer;
   /** Something goes wrong, or has just ended: times between requests and their effects are not those of quiet days. */
   disturbed(): void;
-  /** A backup of that time was put back. */
-  restored(backupAt: number): void;
+  /** A copy of that time took the place of the database. @param mayStill what was asked before may still be done */
+  restored(copiedAt: number, mayStill: boolean): void;
   /** Every node has everything since this time. */
   level(at: number | null): void;
   /** Somebody has deleted an account, or got no answer to that. */
@@ -355,10 +355,10 @@ export function createJudgedCustomers(options: JudgedOptions): JudgedCustomers {
       ahead();
       disturbedAt = now();
     },
-    restored(backupAt) {
+    restored(copiedAt, mayStill) {
       // The last event before it: what the next one tells of may have been written after it.
-      const last = Math.max(0, model.numberAt(backupAt) - 1);
-      model.restored(now(), last);
+      const last = Math.max(0, model.numberAt(copiedAt) - 1);
+      model.restored(now(), last, mayStill);
       webhooks.restored();
       access.restored(last);
       team?.restored();

@@ -32,6 +32,8 @@ export interface Publishing {
   readonly versions: number;
   /** The process of the command dies. */
   kill(): void;
+  /** Nobody hears what the command says. */
+  disconnect(): void;
 }
 
 interface PublishingOptions extends Pick<Common, 'scheduler' | 'counters' | 'trace'> {
@@ -52,6 +54,7 @@ interface Command {
   /** Rejects when the process dies. What waits goes on to its end, so that it closes its files, and reaches nothing. */
   readonly death: PromiseWithResolvers<never>;
   isDead: boolean;
+  isHeard: boolean;
   close: (() => Promise<void>) | null;
 }
 
@@ -88,7 +91,7 @@ export function createPublishing(options: PublishingOptions): Publishing {
     const death = Promise.withResolvers<never>();
     death.promise.catch(() => {});
     const ports = { ...machine.boot(), clock: options.pickClock(random) };
-    const command: Command = { name, ports, death, isDead: false, close: null };
+    const command: Command = { name, ports, death, isDead: false, isHeard: true, close: null };
     running = command;
     trace(`operator ${name}`);
     void run(command, work, judge);
@@ -106,7 +109,7 @@ export function createPublishing(options: PublishingOptions): Publishing {
       trace(`operator ${command.name}: ${said}`);
       const what = said instanceof DatasetFault ? 'refused' : said instanceof Error ? 'command failed' : said;
       counters.count(`dataset ${what}`);
-      if (!(said instanceof Error) || said instanceof DatasetFault) judge(said);
+      if (command.isHeard && (!(said instanceof Error) || said instanceof DatasetFault)) judge(said);
     } catch (error) {
       wrong(error);
     } finally {
@@ -221,6 +224,9 @@ export function createPublishing(options: PublishingOptions): Publishing {
     },
     kill() {
       if (running !== null) end(running);
+    },
+    disconnect() {
+      if (running !== null) running.isHeard = false;
     },
   };
 }

@@ -39,8 +39,11 @@ export interface Model {
   seen(key: string, data: string): RecordWrite | null;
   /** Accounts that were deleted are gone, with all that they had. */
   settled(ms: number): void;
-  /** A backup was put back, with all control processes down. */
-  restored(ms: number, backup: number): void;
+  /**
+   * A copy of that event took the place of the database.
+   * @param mayStill false: all control processes were down; else what they were asked before may still be done
+   */
+  restored(ms: number, copy: number, mayStill?: boolean): void;
 }
 
 const isSuccess = (status: number): boolean => status >= 200 && status < 300;
@@ -52,6 +55,8 @@ export function createModel(): Model {
   const repeats = new Map<string, { readonly pending: Pending; readonly era: number }>();
   /** Requests under way with these writes: a request, and what repeats it meanwhile. */
   const underWay = new Map<readonly Effect[], number>();
+  /** Requests that may still be done, as far as anybody knows. */
+  const perhaps = new Set<Pending>();
   const now = (): number => times.length - 1;
 
   /** @returns how many others with the same writes are under way */
@@ -93,6 +98,7 @@ export function createModel(): Model {
       const writes = first?.writes ?? (mayBeStored ? again(request, from) : effectsOf(state, request, from));
       underWay.set(writes, (underWay.get(writes) ?? 0) + 1);
       const pending = { request, from, writes, since: repeated?.from ?? from, mayBeStored };
+      perhaps.add(pending);
       if (first !== null) return pending;
       for (const { write } of pending.writes) write.by = request.account;
       const id = repeatId(request);
@@ -102,6 +108,7 @@ export function createModel(): Model {
     answered(ms, pending, { status, body }) {
       const at = event(ms);
       const others = ended(pending);
+      perhaps.delete(pending);
       if (status >= 500) return others > 0 ? undefined : unknown(pending, at);
       if (isSuccess(status)) {
         for (const effect of pending.writes) {
@@ -127,7 +134,9 @@ export function createModel(): Model {
     lost(ms, pending, mayStill) {
       const at = event(ms);
       const others = ended(pending);
-      if (!mayStill && others === 0) unknown(pending, at);
+      if (mayStill) return;
+      perhaps.delete(pending);
+      if (others === 0) unknown(pending, at);
     },
     seen(key, data) {
       const known = state.byData.get(data);
@@ -138,11 +147,14 @@ export function createModel(): Model {
     settled(ms) {
       state.deletions.settled(event(ms));
     },
-    restored(ms, backup) {
-      const goingOn = state.restore(backup, event(ms));
+    restored(ms, copy, mayStill = false) {
+      const goingOn = state.restore(copy, event(ms));
       // After what came back.
       const from = event(ms);
       for (const deletion of goingOn) setOff(state, deletion, from);
+      if (!mayStill) perhaps.clear();
+      for (const { request } of perhaps)
+        for (const { write } of again(request, from)) write.by = request.account;
     },
   };
   return model;
@@ -170,10 +182,13 @@ export function createModel(): Model {
 
   /** Its writes once more; who sees the payload has still seen the first. */
   function again(request: Request, from: number): readonly Effect[] {
-    const data: string | undefined = request.body?.record?.data;
-    const first = data === undefined ? undefined : state.byData.get(data);
+    const { record, records = [] } = request.body ?? {};
+    const known = [record, ...records].flatMap((fields) => {
+      const first = state.byData.get(fields?.data);
+      return first === undefined ? [] : [[fields.data, first] as const];
+    });
     const writes = effectsOf(state, request, from);
-    if (data !== undefined && first !== undefined) state.byData.set(data, first);
+    for (const [data, first] of known) state.byData.set(data, first);
     return writes;
   }
 

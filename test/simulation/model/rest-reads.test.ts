@@ -145,4 +145,27 @@ describe('the model of reads over REST', () => {
     post(stored, 'r1');
     stored.read('/records', []);
   });
+
+  it('what was under way when a standby took the place of the database may be lost, or be done on it', () => {
+    for (const isDone of [true, false]) {
+      const told = begun();
+      const copied = told.model.now();
+      const record = { key: KEY, data: base64('one'), ...FIELDS };
+      const post = told.send('POST', '/records', { record });
+      told.write('r2', 'two');
+      told.model.restored(told.step(), copied, true);
+      told.model.lost(told.step(), post, true);
+      assert.throws(() => told.read('/records', [shown('two', { id: 'r2' })]), /REST shows/);
+      told.read('/records', isDone ? [shown('one')] : []);
+    }
+  });
+
+  it('what was asked of processes that are down when a backup is put back is not done any more', () => {
+    const told = begun();
+    const copied = told.model.now();
+    const record = { key: KEY, data: base64('one'), ...FIELDS };
+    told.model.lost(told.step(), told.send('POST', '/records', { record }), true);
+    told.model.restored(told.step(), copied);
+    assert.throws(() => told.read('/records', [shown('one')]), /REST shows/);
+  });
 });

@@ -80,7 +80,7 @@ export function createState(): State {
   function restored<V>(register: Register<V>, backup: number, now: number): void {
     // Those that were under way at the backup may be in it or not.
     const present = register.possible(backup);
-    for (const write of register.writes) write.to = Math.min(write.to, now);
+    for (const write of register.writes) write.to = Math.min(write.to, now - 1);
     for (const { value, by } of present) {
       const again = register.begin(value, now, { owners: ownersOf(value) });
       again.by = by;

@@ -120,6 +120,23 @@ describe('the model of webhooks', () => {
     assert.throws(() => told.arrive(1, upserted('one'), { id: 'd9' }), /comes after 2/);
   });
 
+  it('no event that is dated after a restore has a number of before', () => {
+    const told = begun().hook();
+    told.write('r1', 'one');
+    told.arrive(7, upserted('one'));
+    told.model.restored(told.step(), told.model.now());
+    told.check.restored();
+    told.write('r1', 'two');
+    told.arrive(6, upserted('one'), { id: 'kept by the backup' });
+    told.created = new Date(told.ms).toISOString();
+    assert.throws(() => told.arrive(7, upserted('two'), { id: 'd' }), /a number of before 7/);
+    told.arrive(8, upserted('two'));
+    assert.throws(() => told.arrive(7, upserted('two'), { id: 'd' }), /a number of before 7/);
+    told.skewMs = told.ms;
+    told.disturbedAt = Number.POSITIVE_INFINITY;
+    told.arrive(7, upserted('two'), { id: 'by a clock that is ahead' });
+  });
+
   it('nothing arrives that nobody wrote, or that was not asked for', () => {
     const told = begun().hook({ scopes: { namespaces: ['other'] } });
     told.write('r1', 'one');

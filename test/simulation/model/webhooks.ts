@@ -44,6 +44,8 @@ interface Delivery {
 /** Of one URL: no two webhooks have the same. */
 interface Endpoint {
   lastSeq: number;
+  /** The last number that any database before this one gave. */
+  floor: number;
   hasFailed: boolean;
   /** Payloads that arrived, in Base64. */
   readonly data: Set<string>;
@@ -59,9 +61,16 @@ export function createWebhooksCheck(model: Model, options: WebhooksCheckOptions)
   const deliveries = new Map<string, Delivery>();
   const endpoints = new Map<string, Endpoint>();
   let haveEnded = false;
+  /** When the database became this one, milliseconds. */
+  let restoredAt = Number.NEGATIVE_INFINITY;
 
   function endpointOf(url: string): Endpoint {
-    const endpoint = endpoints.get(url) ?? { lastSeq: 0, hasFailed: false, data: new Set<string>() };
+    const endpoint = endpoints.get(url) ?? {
+      lastSeq: 0,
+      floor: 0,
+      hasFailed: false,
+      data: new Set<string>(),
+    };
     endpoints.set(url, endpoint);
     return endpoint;
   }
@@ -122,7 +131,11 @@ export function createWebhooksCheck(model: Model, options: WebhooksCheckOptions)
     },
     restored() {
       deliveries.clear();
-      for (const endpoint of endpoints.values()) endpoint.lastSeq = 0;
+      restoredAt = model.time();
+      for (const endpoint of endpoints.values()) {
+        endpoint.floor = Math.max(endpoint.floor, endpoint.lastSeq);
+        endpoint.lastSeq = 0;
+      }
     },
     ended() {
       haveEnded = true;
@@ -178,6 +191,8 @@ export function createWebhooksCheck(model: Model, options: WebhooksCheckOptions)
     // A clock that was ahead dates it later than it was.
     const isDisturbed = wasDisturbedSince(Date.parse(created_at) - skewMs());
     if (known === undefined) {
+      const isNew = Date.parse(created_at) - skewMs() > restoredAt;
+      if (isNew && seq <= endpoint.floor) fail(`a number of before ${endpoint.floor}`);
       if (seq <= endpoint.lastSeq && !isDisturbed) fail(`comes after ${endpoint.lastSeq}`);
       endpoint.lastSeq = Math.max(endpoint.lastSeq, seq);
       deliveries.set(id, { url, body, attempts: 1, at });

@@ -169,7 +169,7 @@ export function createRegistryLog(options: RegistryLogOptions): RegistryLog {
       };
       await initLog({ store: database.truth, clock: scheduler.now }, keys, ORIGIN);
       witnesses.trust(verifierKeyOfLog(KEY));
-      database.backUp();
+      database.copy('backup');
     },
     enter: (step) => random.enter(step),
     perhaps() {
