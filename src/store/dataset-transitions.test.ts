@@ -10,7 +10,7 @@ import {
 } from '../../test/support/store/dataset-world.ts';
 import { onEachEngine } from '../../test/support/store/engines.ts';
 import { withStore } from '../../test/support/store/fixtures.ts';
-import { findRows } from '../../test/support/store/rows.ts';
+import { findRows, query } from '../../test/support/store/rows.ts';
 import { exportItems, findServed, listDatasets, retireDataset } from '../control/datasets/versions.ts';
 import { retireAbandoned } from './dataset-changes.ts';
 import type { Store } from './store.ts';
@@ -184,6 +184,29 @@ onEachEngine((create) => {
       await slow;
       await assertServed(store, { '1.0.0': ITEMS });
     });
+
+    for (const units of [4, UNITS - 1]) {
+      scenario(
+        `serve nothing from a database that lost parts of them in a failover, after unit ${units} (seed 317947962)`,
+        async (store, world) => {
+          const files = world.sign('1.0.0', LINES);
+          const first = gated(store, units);
+          const importing = world.import(first.store, files, SMALL_UNITS);
+          const refused = assert.rejects(importing, /the database lost parts of it in a failover/);
+          await first.waits();
+          await store.write(async (tx) => {
+            await query(tx, 'delete from dataset_parts where part = (select max(part) from dataset_parts)');
+            await query(tx, 'update dataset_versions set parts = parts - 1');
+          });
+          first.allow(UNITS);
+          await refused;
+          await assertServed(store, {});
+          assert.equal((await world.import(store, files, SMALL_UNITS)).items, ITEMS);
+          // The log is not set back here: it has a part twice.
+          assert.deepEqual(servedOf(await replay(store, 'snapshot')), { '1.0.0': ITEMS });
+        },
+      );
+    }
 
     scenario('end when their version is retired', async (store, world) => {
       const first = gated(store, 3);

@@ -140,17 +140,24 @@ export async function takeLease(
   return (await TAKE_LEASE.run(tx, taken)) > 0;
 }
 
-const ADD_PARTS = statement<LeaseParameters & { parts: number; until: number }>(
-  `update dataset_versions set parts = parts + :parts, lease_until = :until
-  where id = :id and lease = :name and state = 'importing'`,
+const ADD_PARTS = statement<LeaseParameters & { stored: number; more: number; until: number }>(
+  `update dataset_versions set parts = :stored + :more, lease_until = :until
+  where id = :id and lease = :name and state = 'importing' and parts = :stored`,
 );
 
 /**
  * Counts parts that this unit stores, and holds the row until the unit ends.
- * @returns false when the lease was taken over, or the version is imported no more
+ * @param stored parts that are there already, as whoever imports knows
+ * @returns false when the lease was taken over, the version is imported no more, or the database lacks some of these parts
  */
-export async function addParts(tx: Tx, lease: ImportLease, parts: number, until: number): Promise<boolean> {
-  return (await ADD_PARTS.run(tx, { id: lease.versionId, name: lease.name, parts, until })) > 0;
+export async function addParts(
+  tx: Tx,
+  { versionId: id, name }: ImportLease,
+  stored: number,
+  more: number,
+  until: number,
+): Promise<boolean> {
+  return (await ADD_PARTS.run(tx, { id, name, stored, more, until })) > 0;
 }
 
 const END_LEASE = statement<LeaseParameters>(
@@ -162,14 +169,22 @@ export async function endImportLease(tx: Tx, lease: ImportLease): Promise<void> 
   await END_LEASE.run(tx, { id: lease.versionId, name: lease.name });
 }
 
-const SERVE = statement<LeaseParameters & { now: number }>(
+const SERVE = statement<LeaseParameters & { parts: number; now: number }>(
   `update dataset_versions set state = 'served', published_at = :now, lease = null, lease_until = 0
-  where id = :id and lease = :name and state = 'importing'`,
+  where id = :id and lease = :name and state = 'importing' and parts = :parts`,
 );
 
-/** @returns false when the lease was taken over, or the version is imported no more */
-export async function markServed(tx: Tx, lease: ImportLease, now: number): Promise<boolean> {
-  return (await SERVE.run(tx, { id: lease.versionId, name: lease.name, now })) > 0;
+/**
+ * @param parts all that the version has
+ * @returns false when the lease was taken over, the version is imported no more, or the database lacks some of its parts
+ */
+export async function markServed(
+  tx: Tx,
+  { versionId: id, name }: ImportLease,
+  parts: number,
+  now: number,
+): Promise<boolean> {
+  return (await SERVE.run(tx, { id, name, parts, now })) > 0;
 }
 
 const RETIRE = statement<{ id: string; now: number }, { published_at: number | null }>(

@@ -250,6 +250,9 @@ const LAST_SIGNED = statement<object, LogCheckpoint>(
 const LAST_PUBLISHED = statement<object, LogCheckpoint>(
   'select size, root, note, published from log_checkpoints where published is not null order by size desc limit 1',
 );
+const CHECKPOINT_OF = statement<{ size: number }, LogCheckpoint>(
+  'select size, root, note, published from log_checkpoints where size = :size',
+);
 const INSERT_CHECKPOINT = statement<LogCheckpoint>(
   insertText('log_checkpoints', 'size, root, note, published'),
 );
@@ -260,6 +263,11 @@ const PUBLISH = statement<{ size: number; note: string; published: number }>(
 /** The signed checkpoint of the largest size; null: none. */
 export function lastSignedCheckpoint(db: Db): Promise<LogCheckpoint | null> {
   return LAST_SIGNED.first(db, {});
+}
+
+/** The signed checkpoint of this size; null: none. */
+export function signedCheckpointOf(db: Db, size: number): Promise<LogCheckpoint | null> {
+  return CHECKPOINT_OF.first(db, { size });
 }
 
 /** The newest note that a quorum has cosigned; null: none. */

@@ -111,9 +111,8 @@ function replaceBy(name: CopyName, world: World, mayStill: boolean): void {
   usage.excuse();
   world.keysRestored();
   const at = database.copiedAt(name);
-  void database.replaceBy(name, async () => {
-    await truth.catchUp();
-    customers.restored(at, mayStill);
-    datasets.restored(at);
-  });
+  // At once: what is asked for from now on is asked of the other database.
+  customers.restored(at, mayStill);
+  datasets.restored(at);
+  void database.replaceBy(name, () => truth.catchUp());
 }

@@ -81,6 +81,7 @@ async function storm(
   const customers = createRandom(seed, 7);
   const ends = new Map<string, () => void>();
   let isLate = false;
+  let hasStandby = false;
   const rolling = world.rollsKeys
     ? { away: random.chance(0.5) ? random.pick(nodes).name : null, sleeps: 0 }
     : null;
@@ -124,12 +125,15 @@ async function storm(
     if (random.chance(0.25)) begin(world, harms, ends, counters);
     if (step === backedUpAfter) world.database.copy('backup');
     if (step === restoredAfter) begin(world, [RESTORE], ends, counters);
-    if (step === failsOver?.behindAfter) world.database.copy('standby');
-    if (step === failsOver?.after) {
+    // One that lacks what the first start makes would need another start.
+    if (step === failsOver?.behindAfter && controls.some((control) => control.feed() !== null)) {
+      world.database.copy('standby');
+      hasStandby = true;
+    }
+    if (step === failsOver?.after && hasStandby) {
       if (random.chance(0.4)) random.pick(nodes).loseView();
       await scheduler.advance(random.between(1, MEANWHILE_MS));
       begin(world, [FAILOVER], ends, counters);
-      await scheduler.advance(1);
       // Soon there are more changes than were lost.
       for (let left = random.between(0, 8); left > 0; left--) judged.act();
     }

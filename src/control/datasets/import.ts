@@ -42,7 +42,7 @@ const POLL_MS = 200;
 
 interface Claimed {
   readonly lease: ImportLease;
-  /** Parts that an earlier import stored. */
+  /** Parts that are stored. */
   readonly parts: number;
 }
 
@@ -198,7 +198,7 @@ async function storeParts(
     const began = timers.elapsed();
     await deps.store.write(async (tx) => {
       const now = deps.clock();
-      if (!(await addParts(tx, lease, unit.length, now + leaseMs))) throw lost();
+      if (!(await addParts(tx, lease, done, unit.length, now + leaseMs))) throw lost();
       await insertParts(tx, lease.versionId, unit);
       const items = unit.filter(({ kind }) => kind === 'items').map(({ part }) => part);
       if (items.length > 0) await appendItemChanges(tx, lease.versionId, items, now);
@@ -209,9 +209,11 @@ async function storeParts(
   }
 }
 
-/** The version was retired, or another import took it over. */
+/** The version was retired, another import took it over, or a standby that lacks some of its parts took the place of the database. */
 function lost(): DatasetFault {
-  return new DatasetFault(['the version was retired, or another import went on with it']);
+  return new DatasetFault([
+    'the version was retired, another import went on with it, or the database lost parts of it in a failover',
+  ]);
 }
 
 function* units(parts: Iterable<Part>, max: number): Generator<Part[]> {
@@ -282,7 +284,7 @@ export async function importDataset(
     if (claimed === null) return { manifest, items: null };
     try {
       await storeParts(deps, claimed, spool, options);
-      await publish(deps, manifest, claimed.lease, [...own, key]);
+      await publish(deps, manifest, { lease: claimed.lease, parts: spool.parts }, [...own, key]);
     } catch (error) {
       await deps.store.write((tx) => endImportLease(tx, claimed.lease)).catch(() => {});
       throw error;
@@ -296,12 +298,12 @@ export async function importDataset(
 async function publish(
   { store, clock, isLogged }: ClaimDeps,
   manifest: SignedManifest,
-  lease: ImportLease,
+  { lease, parts }: Claimed,
   given: readonly KeyRow[],
 ): Promise<void> {
   await store.write(async (tx) => {
     const now = clock();
-    if (!(await markServed(tx, lease, now))) throw lost();
+    if (!(await markServed(tx, lease, parts, now))) throw lost();
     const keys = isLogged ? await loggedKeys(tx, given) : given;
     if (isLogged) refuseEnded(manifest, keys);
     const published = publishedChange({ id: lease.versionId, manifest: JSON.stringify(manifest) });

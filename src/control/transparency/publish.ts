@@ -4,6 +4,7 @@ import { CHECKPOINT_ROOM, proofRoom } from '../../protocol/datasets/log-txt.ts';
 import { parseNote, printNote } from '../../protocol/transparency/note.ts';
 import { isQuorum, type TrustPolicy } from '../../protocol/transparency/policy.ts';
 import { printLogProof } from '../../protocol/transparency/proof.ts';
+import { sameOctets } from '../../protocol/transparency/tree.ts';
 import { logCheckpointChanges, logProofChanges } from '../../store/dataset-changes.ts';
 import { retiredAmong } from '../../store/datasets.ts';
 import { appendChanges, type NewBody, type NewChange } from '../../store/log/change-log.ts';
@@ -14,6 +15,7 @@ import {
   lastPublishedCheckpoint,
   publishLogCheckpoint,
   setLogProof,
+  signedCheckpointOf,
   unprovedManifests,
 } from '../../store/transparency.ts';
 import { inclusionsAt } from './tree.ts';
@@ -32,7 +34,7 @@ export interface PublishOptions {
 
 /**
  * Publishes a checkpoint that a quorum cosigned, and proves the manifests below it that have no proof. A proof is made once.
- * @returns whether it was published: another process may have published a larger one meanwhile
+ * @returns whether it was published: another process may have published a larger one meanwhile, or the database lost it
  */
 export async function publishCheckpoint(options: PublishOptions): Promise<boolean> {
   const { store, checkpoint } = options;
@@ -70,6 +72,9 @@ function publishUnit(
   const { store, checkpoint, now } = options;
   return store.write(async (tx) => {
     await holdLogHead(tx);
+    // A standby that lacks it may have taken the place of the database: then the proofs are of other entries.
+    const signed = await signedCheckpointOf(tx, checkpoint.size);
+    if (signed === null || !sameOctets(signed.root, checkpoint.root)) return false;
     const published = await lastPublishedCheckpoint(tx);
     if (published !== null && published.size > checkpoint.size) return false;
     const changes: NewChange[] = [];

@@ -12,6 +12,7 @@ import { response } from '../../../test/support/control/transparency/witness.ts'
 import { onEachEngine } from '../../../test/support/store/engines.ts';
 import { findRows } from '../../../test/support/store/rows.ts';
 import { checkLogProof } from '../../protocol/transparency/signatures.ts';
+import { renewEpoch } from '../../store/service-facts.ts';
 import { findLogProof, lastSignedCheckpoint, takeLogTurn } from '../../store/transparency.ts';
 import { retireDataset } from '../datasets/versions.ts';
 import { verifierKeyOfLog } from './init.ts';
@@ -22,6 +23,14 @@ const TURN_OVER = 60_001;
 
 const signedSize = async ({ store }: LogWorld): Promise<number> =>
   (await lastSignedCheckpoint(store.read))!.size;
+
+/** As after a backup from before: rows go, the witnesses stay. */
+const setBack = ({ store }: LogWorld): Promise<void> =>
+  store.write(async (tx) => {
+    await tx.execute('delete from log_checkpoints where size > 0', []);
+    await tx.execute('delete from log_entries', []);
+    await tx.execute('update log_head set size = 0', []);
+  });
 
 onEachEngine((create) => {
   describe('the signer of the transparency log', () => {
@@ -125,12 +134,7 @@ onEachEngine((create) => {
         await world.init();
         await world.publish('1.0.0');
         await world.settle();
-        // As after a backup from before: rows go, the witnesses stay.
-        await world.store.write(async (tx) => {
-          await tx.execute('delete from log_checkpoints where size > 0', []);
-          await tx.execute('delete from log_entries', []);
-          await tx.execute('update log_head set size = 0', []);
-        });
+        await setBack(world);
         await world.publish('1.1.0');
         const restored = world.signerOf(world.store);
         world.time += TURN_OVER;
@@ -139,6 +143,37 @@ onEachEngine((create) => {
         assert.equal(await signedSize(world), 0);
         assert.equal((await leavesIn(world.store)).length > 0, true);
         assert.equal(await world.published(), 0);
+      }));
+
+    it('publishes nothing in a database that lost the checkpoint while witnesses cosigned it: its proofs are of other entries (seed 967125)', () =>
+      withLog(create, async (world) => {
+        await world.init();
+        await world.publish('1.0.0');
+        let isLost = false;
+        world.witnesses[0]!.onAsked = async ({ size }) => {
+          if (size === 0 || isLost) return;
+          isLost = true;
+          await setBack(world);
+          await world.publish('1.1.0');
+        };
+        await world.signer.pass();
+        assert.equal(isLost, true);
+        assert.equal((await leavesIn(world.store)).length, 2);
+        assert.equal(await findLogProof(world.store.read, 'demo@1.1.0'), null);
+        assert.equal(await world.published(), 0);
+      }));
+
+    it('asks again where a standby took the place of the database: it may be behind, though nothing new is published', () =>
+      withLog(create, async (world) => {
+        await world.init();
+        await world.publish('1.0.0');
+        await world.settle();
+        for (const witness of world.witnesses) witness.fault = () => response(409, '7\n');
+        await world.signer.pass();
+        assert.equal(world.signer.report().state, 'current');
+        await world.store.write((tx) => renewEpoch(tx, world.time));
+        await world.signer.pass();
+        assert.equal(world.signer.report().state, 'behind');
       }));
 
     it('says after a restart that it is behind, also when nothing new is published', () =>

@@ -10,6 +10,7 @@ import { printNote } from '../../protocol/transparency/note.ts';
 import { isQuorum, type TrustPolicy } from '../../protocol/transparency/policy.ts';
 import { signNote } from '../../protocol/transparency/signatures.ts';
 import { sameOctets } from '../../protocol/transparency/tree.ts';
+import { readFact } from '../../store/service-facts.ts';
 import { storeLoop } from '../../store/store-loop.ts';
 import {
   endLogTurn,
@@ -89,6 +90,8 @@ interface Heads {
 export function createLogSigner(deps: SignerDeps): LogSigner {
   const { store, clock, policy } = deps;
   const holder = randomUuid(deps.random);
+  /** Of the change log. With another one the database is another one, which may lack what was signed. */
+  let epoch: string | null = null;
   let isChecked = false;
   /** Whether a quorum has answered this process. A database that was restored learns from it that it is behind, also while it publishes nothing. */
   let isAsked = false;
@@ -214,6 +217,13 @@ export function createLogSigner(deps: SignerDeps): LogSigner {
       return null;
     }
     const now = clock();
+    const found = await readFact(store.read, 'epoch');
+    if (found !== epoch) {
+      isChecked = false;
+      isAsked = false;
+      lookedAt = Number.NEGATIVE_INFINITY;
+    }
+    epoch = found;
     const isLooked = Math.abs(now - lookedAt) < RENEW_MS;
     // A pass that has nothing to do writes nothing: its commit would wake the next one.
     const idle = isChecked && isAsked && isLooked ? await readHeads() : null;
