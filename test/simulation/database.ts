@@ -55,7 +55,7 @@ export interface Database {
   files(): readonly Uint8Array[];
   /**
    * The copy takes the place of the database, with the next epoch: a backup is put back (`uqrp feed epoch new`), or a standby is promoted. Whoever has the
-   * database open has the copy from the next statement on; what is on its way is lost.
+   * database open has the copy from the next statement on; what is on its way is lost. A process that starts meanwhile waits.
    * @param before runs while it is still there
    */
   replaceBy(name: CopyName, before: () => Promise<void>): Promise<void>;
@@ -95,6 +95,7 @@ export async function createDatabase(scheduler: Scheduler, epoch: string): Promi
   const copies = new Map<CopyName, number>();
   const began = scheduler.now();
   let closing: Promise<unknown> = Promise.resolve();
+  let replacing: Promise<void> = Promise.resolve();
   const truth = await openTruth();
   await truth.write(nameEpoch);
   let taken = 0;
@@ -123,6 +124,17 @@ export async function createDatabase(scheduler: Scheduler, epoch: string): Promi
     });
   }
 
+  async function replace(name: CopyName, before: () => Promise<void>): Promise<void> {
+    await before();
+    replaceContent(copies.has(name) ? pathOf(name) : template);
+    if (!copies.has(name)) await truth.write(nameEpoch);
+    const { epoch: last, head } = await truth.changes.bounds();
+    origin = { epoch: last, seq: head };
+    await truth.write((tx) => renewEpoch(tx, scheduler.now()));
+    taken = Math.min(taken, head);
+    announce();
+  }
+
   function announce(): void {
     if (database.isMute) return;
     for (const listener of listeners)
@@ -135,6 +147,7 @@ export async function createDatabase(scheduler: Scheduler, epoch: string): Promi
     isMute: false,
     truth,
     async open(ports) {
+      await replacing;
       const store = await openSqliteStore({
         file,
         clock: ports.clock,
@@ -177,16 +190,10 @@ export async function createDatabase(scheduler: Scheduler, epoch: string): Promi
       copyFiles(file, pathOf(name));
       copies.set(name, scheduler.now());
     },
-    async replaceBy(name, before) {
+    replaceBy(name, before) {
       generation++;
-      await before();
-      replaceContent(copies.has(name) ? pathOf(name) : template);
-      if (!copies.has(name)) await truth.write(nameEpoch);
-      const { epoch: last, head } = await truth.changes.bounds();
-      origin = { epoch: last, seq: head };
-      await truth.write((tx) => renewEpoch(tx, scheduler.now()));
-      taken = Math.min(taken, head);
-      announce();
+      replacing = replace(name, before);
+      return replacing;
     },
     closes(other) {
       closing = Promise.all([closing, other]);

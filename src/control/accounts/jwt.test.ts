@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto';
+import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
 import { ENGINES } from '../../../test/support/control/webhooks/dispatch-world.ts';
@@ -9,7 +9,8 @@ import { realRandom } from '../../base/chance.ts';
 import { aesGcmEncryption } from '../../base/seal.ts';
 import type { Clock } from '../../base/time.ts';
 import type { Store } from '../../store/store.ts';
-import { jwtSigner, KEY_PERIOD, openJwtKeys } from './sessions.ts';
+import { createUser, issueToken } from './rules.ts';
+import { jwtSigner, KEY_PERIOD, openJwtKeys, openSessions } from './sessions.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 const CLAIMS = { userId: 'c', sessionId: 's', expiresAt: NOW + 60_000 };
@@ -74,6 +75,22 @@ for (const { name, create, skip } of ENGINES) {
           kept.map(({ kid }) => kid),
           [kidOf(fresh), kidOf(third)],
         );
+      }));
+
+    it('a key that the database lost in a failover signs no more: no other process would take its tokens (seed 6012662)', () =>
+      withStore(create, async (store) => {
+        const secret = randomBytes(32);
+        const deps = { store, clock: () => NOW, newId: (): string => randomUUID() };
+        const [one, two] = [openSessions(deps, secret), openSessions(deps, secret)];
+        const { id: userId } = await createUser(deps, 'a@example.net', 'free');
+        const issued = async (sessions: typeof one) =>
+          (await issueToken({ store, sessions }, 'a@example.net')).token;
+        await issued(one);
+        await store.write((tx) => tx.execute('delete from jwt_keys', []));
+        const [other, own] = [await issued(two), await issued(one)];
+        assert.equal(kidOf(own), kidOf(other));
+        assert.equal((await two.authenticate(own))?.userId, userId);
+        assert.equal((await one.authenticate(other))?.userId, userId);
       }));
 
     it('the private key is encrypted at rest', () =>

@@ -67,13 +67,20 @@ interface SigningKey {
   readonly privateKey: KeyObject;
 }
 
+const periodOf = (now: number): number => Math.floor(now / KEY_PERIOD);
+
+/** The key of the period of `now` in the database of this unit. @returns its id; null: there is none yet */
+async function signingKeyIn(tx: Tx, now: number): Promise<string | null> {
+  return (await findJwtKeyOf(tx, periodOf(now)))?.kid ?? null;
+}
+
 /**
  * Keys that sign session tokens, one for each period of `KEY_PERIOD`. Processes agree because they compute the same period and the
  * database holds one key for it. A key is deleted when the next but one is made: its last token has ended long before.
  */
 export function openJwtKeys(store: Store, encryption: SecretEncryption, random: Random) {
   const verifying = new Map<string, KeyObject>();
-  let signing: (SigningKey & { readonly period: number }) | null = null;
+  let signing: SigningKey | null = null;
 
   async function load(period: number): Promise<JwtKeysTable> {
     const found = await findJwtKeyOf(store.read, period);
@@ -85,13 +92,15 @@ export function openJwtKeys(store: Store, encryption: SecretEncryption, random: 
   }
 
   return {
-    /** The key that signs at `now`. The first process that needs the key of a period makes it. */
-    async signing(now: number): Promise<SigningKey> {
-      const period = Math.floor(now / KEY_PERIOD);
-      if (signing?.period === period) return signing;
-      const { kid, private_key } = await load(period);
+    /**
+     * The key that signs at `now`. The first process that needs the key of a period makes it.
+     * @param present as the database has it; null: look. One in memory alone is lost to all others: a standby that lacks it may have taken the place of the database
+     */
+    async signing(now: number, present: string | null = null): Promise<SigningKey> {
+      if (signing !== null && signing.kid === present) return signing;
+      const { kid, private_key } = await load(periodOf(now));
       const der = Buffer.from(encryption.decrypt(kid, private_key), 'base64');
-      signing = { period, kid, privateKey: createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }) };
+      signing = { kid, privateKey: createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }) };
       return signing;
     },
     /** Null for a key that does not exist, or no longer. */
@@ -139,8 +148,9 @@ interface JwtClaims {
 export function jwtSigner(keys: ReturnType<typeof openJwtKeys>, earlierKey: KeyObject, clock: Clock) {
   const verified = new Map<string, JwtClaims>();
   return {
-    async sign(claims: JwtClaims, issuedAt: number): Promise<string> {
-      const { kid, privateKey } = await keys.signing(issuedAt);
+    /** @param presentKey see `signing` */
+    async sign(claims: JwtClaims, issuedAt: number, presentKey: string | null = null): Promise<string> {
+      const { kid, privateKey } = await keys.signing(issuedAt, presentKey);
       return new SignJWT({ sid: claims.sessionId })
         .setProtectedHeader({ alg: ALGORITHM, typ: 'JWT', kid })
         .setIssuer(ISSUER)
@@ -233,6 +243,8 @@ export interface NewSession {
   readonly userId: string;
   readonly issuedAt: number;
   readonly expiresAt: number;
+  /** Id of the key that signs then; null: the database has none yet. */
+  readonly signingKey: string | null;
 }
 
 interface Sessions {
@@ -296,9 +308,10 @@ export function openSessions(
       });
       const by = method === 'cli' ? BY_OPERATOR : byUser(userId, requestId);
       await auditFor(tx, userId, by, issuedAt, 'sign_in.done', audited.session(sessionId));
-      return { sessionId, userId, issuedAt, expiresAt };
+      const signingKey = await signingKeyIn(tx, issuedAt);
+      return { sessionId, userId, issuedAt, expiresAt, signingKey };
     },
-    token: (session) => signer.sign(session, session.issuedAt),
+    token: (session) => signer.sign(session, session.issuedAt, session.signingKey),
     async authenticate(token) {
       const claims = await signer.verify(token);
       if (claims === null) return null;
