@@ -22,7 +22,7 @@ export interface Truth {
   catchUp(): Promise<void>;
   readonly epoch: string;
   readonly head: number;
-  /** When the last change was made, by the clock of who made it. */
+  /** When the last change was made, by the clock of who made it, but not after it was seen. */
   readonly changedAt: number;
   /** The first change that the log still has, or had after it was pruned and before a backup was put back. */
   readonly oldest: number;
@@ -84,7 +84,7 @@ interface UsedRow {
   readonly answers: number;
 }
 
-export function createTruth(database: Database): Truth {
+export function createTruth(database: Database, now: () => number): Truth {
   const histories = new Map<string, History>();
   const versionNames: Versions = new Map();
   let bounds = { epoch: '', head: 0, oldest: 1 };
@@ -126,7 +126,7 @@ export function createTruth(database: Database): Truth {
       oldest = Math.max(oldest, found.oldest);
       for (const change of await database.take()) {
         note(of, versionNames, change, change.seq);
-        changedAt = change.at;
+        changedAt = Math.min(change.at, now());
       }
     },
     history,

@@ -192,7 +192,7 @@ export async function createWorld({
       wrong,
     }),
   );
-  const truth = createTruth(database);
+  const truth = createTruth(database, scheduler.now);
   const log: RegistryLog | null = shape.isLogged
     ? createRegistryLog({
         ...common,
