@@ -1,6 +1,7 @@
 /** Takes destroyed keys out of the files of PostgreSQL: a deleted row stays on its page until something overwrites it. */
 import { listStatement, statement } from './engine/statement.ts';
-import type { Store } from './store.ts';
+import { readFact } from './service-facts.ts';
+import type { Store, Tx } from './store.ts';
 
 const ENDED = statement<object, { id: number }>(
   'select id from histories where ended = 1 order by id limit 1000',
@@ -27,14 +28,18 @@ export async function vacuumKeys(
   { read, write }: Pick<Store, 'read' | 'write'>,
   vacuum: (sql: string) => Promise<unknown>,
 ): Promise<void> {
+  const epoch = await readFact(read, 'epoch');
+  // Not of a standby that has taken the place of the database since: its tables are as they were.
+  const note = (run: (tx: Tx) => Promise<unknown>): Promise<unknown> =>
+    write(async (tx) => (await readFact(tx, 'epoch')) === epoch && run(tx));
   const feed = await DESTROYED.first(read, {});
   if (feed !== null) {
     await vacuum('vacuum (full) feed_keys');
-    await write((tx) => FEED_VACUUMED.run(tx, feed));
+    await note((tx) => FEED_VACUUMED.run(tx, feed));
   }
   const ended = await ENDED.all(read, {});
   if (ended.length > 0) {
     await vacuum('vacuum (full) history_keys');
-    await write((tx) => HISTORIES_VACUUMED.run(tx, { ids: ended.map(({ id }) => id) }));
+    await note((tx) => HISTORIES_VACUUMED.run(tx, { ids: ended.map(({ id }) => id) }));
   }
 }

@@ -42,14 +42,22 @@ export async function insertKeySet(tx: Tx, zone: string, document: string, now: 
   return (await INSERT_KEY_SET.run(tx, { zone, document, now })) > 0;
 }
 
-const REPLACE = statement<EncryptedKeySet & { now: number }>(
+const REPLACE = statement<EncryptedKeySet & { before: string; now: number }>(
   `update dnssec_key_sets set version = version + 1, document = :document, updated_at = :now
-  where zone = :zone and version = :version`,
+  where zone = :zone and version = :version and document = :before`,
 );
 
-/** Replaces the key set of a zone if its version is still the given one. @returns whether it was replaced */
-export async function replaceKeySet(tx: Tx, set: EncryptedKeySet, now: number): Promise<boolean> {
-  return (await REPLACE.run(tx, { ...set, now })) > 0;
+/**
+ * Replaces the key set of a zone if it is still this one: after a failover another one may have its version.
+ * @returns whether it was replaced
+ */
+export async function replaceKeySet(
+  tx: Tx,
+  { zone, version, document: before }: EncryptedKeySet,
+  document: string,
+  now: number,
+): Promise<boolean> {
+  return (await REPLACE.run(tx, { zone, version, document, before, now })) > 0;
 }
 
 /** What the key that encrypts hourly keys is derived from UQRP_SECRET with. */

@@ -3,7 +3,9 @@ import { describe, it } from 'node:test';
 import { onEachEngine } from '../../test/support/store/engines.ts';
 import { type Home, settle, withStore } from '../../test/support/store/fixtures.ts';
 import { query } from '../../test/support/store/rows.ts';
-import type { Store } from './store.ts';
+import { vacuumKeys } from './destroyed-keys.ts';
+import { renewEpoch } from './service-facts.ts';
+import type { Store, Tx } from './store.ts';
 import { pruneVersions } from './version-retention.ts';
 import { addVersions, endHistory, insertHistory, type KeptVersion } from './versions.ts';
 
@@ -47,7 +49,74 @@ async function begin(
 const count = async (store: Store, table: string): Promise<number> =>
   Number((await query<{ n: number }>(store.read, `select count(*) as n from ${table}`))[0]?.n);
 
+/** A store in which something happens between the first unit and the next. */
+function meanwhile(store: Store, happens: (tx: Tx) => Promise<unknown>): Store {
+  let units = 0;
+  return {
+    ...store,
+    async write(work) {
+      if (units++ === 1) await store.write(happens);
+      return store.write(work);
+    },
+  };
+}
+
 onEachEngine((create) => {
+  describe('a lowered number of versions', () => {
+    const KEYS = 150;
+    /** Of the first unit. */
+    const DONE = 100;
+    async function lowered(store: Store): Promise<void> {
+      const home = await settle(store);
+      await begin(store, home, 1, 0);
+      await store.write(async (tx) => {
+        const rows = [1, 2].flatMap((version) =>
+          Array.from({ length: KEYS }, (_, i) => ({ ...rowOf(1, i), version, valid_from: version })),
+        );
+        await addVersions(tx, 1, rows, new Map());
+        await query(tx, 'update histories set trim = 1');
+        await query(tx, 'update namespaces set history_id = 1, history_versions = 1, history_days = 9');
+      });
+    }
+
+    it('is no more worked on by what was before: the owner, or a failover, has changed it (failover)', () =>
+      withStore(create, async (store) => {
+        await lowered(store);
+        const back = (tx: Tx) => query(tx, 'update namespaces set history_versions = 2');
+        await pruneVersions(meanwhile(store, back), 3, signal);
+        assert.equal(await count(store, 'record_versions'), 2 * KEYS - DONE);
+      }));
+
+    it('begins anew in a log with another epoch: what was done may be lost (failover)', () =>
+      withStore(create, async (store) => {
+        await lowered(store);
+        await pruneVersions(
+          meanwhile(store, (tx) => renewEpoch(tx, 5)),
+          3,
+          signal,
+        );
+        assert.equal(await count(store, 'record_versions'), 2 * KEYS - DONE);
+        assert.deepEqual(await query(store.read, 'select trim from histories'), [{ trim: 1 }]);
+        await pruneVersions(store, 3, signal);
+        assert.equal(await count(store, 'record_versions'), KEYS);
+      }));
+  });
+
+  describe('a table of destroyed keys', () => {
+    it('counts as rewritten only in the database in which it was (failover)', () =>
+      withStore(create, async (store) => {
+        const home = await settle(store);
+        await begin(store, home, 1, 1);
+        await store.write((tx) => endHistory(tx, 1));
+        const ended = () => query<{ ended: number }>(store.read, 'select ended from histories');
+        await store.write((tx) => tx.execute('update histories set ended = 1', []));
+        await vacuumKeys(store, () => store.write((tx) => renewEpoch(tx, 5)));
+        assert.deepEqual(await ended(), [{ ended: 1 }]);
+        await vacuumKeys(store, async () => {});
+        assert.deepEqual(await ended(), [{ ended: 2 }]);
+      }));
+  });
+
   describe('the end of a history', () => {
     it('destroys its key at once; the rows follow in rounds of bounded work', () =>
       withStore(create, async (store) => {

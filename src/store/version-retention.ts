@@ -1,6 +1,7 @@
 /** Deletes versions: of ended histories, past their time, over the number of a record or of a customer. */
 import { LIMITS, TIERS } from '../base/limits.ts';
 import { statement } from './engine/statement.ts';
+import { readFact } from './service-facts.ts';
 import type { Db, Store, Tx } from './store.ts';
 import { countDropped, countInHistory, dropUpTo, type KeptVersion } from './versions.ts';
 
@@ -131,10 +132,15 @@ async function trimNext({ read, write }: Pick<Store, 'read' | 'write'>, signal: 
   const next = await NEXT_TRIM.first(read, {});
   if (next === null) return;
   const { id, trim, versions } = next;
+  const epoch = await readFact(read, 'epoch');
   for (let after: string | undefined = ''; after !== undefined; ) {
     const from: string = after;
     if (signal.aborted) return;
     after = await write(async (tx) => {
+      const now = await NEXT_TRIM.first(tx, {});
+      // The owner has changed it, or a failover took back what was done: begin anew.
+      const isSame = now?.id === id && now.trim === trim && now.versions === versions;
+      if (!isSame || (await readFact(tx, 'epoch')) !== epoch) return undefined;
       const keys = await NEXT_KEYS.all(tx, { id, after: from });
       const gone = await dropUpTo(tx, id, new Map(keys.map(({ key, last }) => [key, last - versions])));
       if (gone.length > 0) await countInHistory(tx, id, countDropped(gone));

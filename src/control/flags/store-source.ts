@@ -76,6 +76,8 @@ export function openFlagSource(deps: FlagSourceDeps): FlagSource {
   let cost = 0;
   /** The last change that was committed, as far as this process has heard. */
   let head = 0;
+  /** Of the log with it; null: not known yet. */
+  let epoch: string | null = null;
   /** Until when no request waits: the log could not be read in time. */
   let lateUntil = 0;
   let isClosed = false;
@@ -93,6 +95,9 @@ export function openFlagSource(deps: FlagSourceDeps): FlagSource {
   /** What was committed before the request is known to its evaluation, in the process that committed it. */
   async function catchUp(): Promise<void> {
     const place = changeReader.place();
+    // After a failover the head of before may be hours away.
+    if (epoch !== null && epoch !== changeReader.epoch()) head = place ?? 0;
+    epoch = changeReader.epoch();
     if (place === null || place >= head || timers.elapsed() < lateUntil) return;
     if ((await withinTime(timers, changeReader.reached(head), CATCH_UP_MS)) !== null) return;
     lateUntil = timers.elapsed() + AGAIN_MS;

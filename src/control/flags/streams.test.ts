@@ -315,6 +315,17 @@ it('a stream gives no place while an event from before it is still to come', asy
   await stream.close();
 });
 
+it('a stream ends when the log is another one: after a failover its client may have flags that are gone', async () => {
+  let epoch = 'e';
+  const stream = await openStream({ epoch: () => epoch });
+  await stream.timers.advance(HEARTBEATS_MS);
+  assert.equal(stream.hasEnded(), false);
+  epoch = 'f';
+  await stream.timers.advance(1_000);
+  while (!stream.hasEnded()) await nextTurn();
+  await stream.close();
+});
+
 it('a stream hears nothing of another namespace that has taken the name', async () => {
   const stream = await openStream({});
   await stream.timers.advance(HEARTBEATS_MS);
@@ -335,7 +346,7 @@ it('a stream hears nothing of another namespace that has taken the name', async 
 const HEARTBEATS_MS = 60_000;
 
 /** A stream of one namespace, over HTTP. `change` tells a change of the namespace with an id, whose name is the same. */
-async function openStream({ isSettled = () => true, onCheck = () => {} }) {
+async function openStream({ isSettled = () => true, onCheck = () => {}, epoch = () => 'e' }) {
   const timers = createManualTimers();
   const namespace = { id: 'n', name: 'shop', customerId: 'c', isOpen: false, isSuspended: false };
   let tell: Parameters<FlagSource['onChange']>[0] = () => {};
@@ -349,13 +360,14 @@ async function openStream({ isSettled = () => true, onCheck = () => {} }) {
       },
     },
     store: { onWork: () => () => {} },
-    changeReader: { epoch: () => 'e', place: () => 1 },
+    changeReader: { epoch, place: () => 1 },
     positions: openPositions(aesGcmEncryption(Buffer.alloc(32), (octets) => Buffer.alloc(octets), 0)),
     clock: () => timers.now,
     timers,
     onError: assert.ifError,
   });
   let gone: Promise<unknown> = Promise.resolve();
+  let hasEnded = false;
   const app = fastify();
   app.decorateRequest('addressKey', () => 'a');
   app.decorateRequest('siteKey', () => null);
@@ -374,9 +386,13 @@ async function openStream({ isSettled = () => true, onCheck = () => {} }) {
   const reading = body!
     .pipeThrough(new TextDecoderStream())
     .pipeTo(new WritableStream({ write: (part) => void parts.push(part) }))
-    .catch(() => {});
+    .catch(() => {})
+    .finally(() => {
+      hasEnded = true;
+    });
   return {
     timers,
+    hasEnded: () => hasEnded,
     text: () => parts.join(''),
     change: (id: string): void => tell({ namespace: { ...namespace, id }, seq: 2, at: 0, tag: () => id }),
     async leave() {

@@ -97,6 +97,7 @@ export function openFlagStreams(options: FlagStreamsOptions) {
     const { namespace } = asked;
     const { id } = namespace;
     const client = { output, isOwed: false };
+    const epoch = changeReader.epoch();
     /** Null: a place after an event that is still to come would hide it from a client that opens the stream again. */
     const cursor = (): string | null => {
       const place = changeReader.place();
@@ -127,6 +128,8 @@ export function openFlagStreams(options: FlagStreamsOptions) {
         };
       },
       tick(isHeartbeat) {
+        // After a failover the client may have what is gone. It opens the stream again, after an event of another log, and is told.
+        if (changeReader.epoch() !== epoch) return output.cutOff();
         if (client.isOwed) output.write(hubs.get(id)?.latest ?? '');
         else if (isHeartbeat) checkpoint();
         client.isOwed = false;

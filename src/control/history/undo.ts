@@ -5,6 +5,7 @@ import type { Actor } from '../../http/actor.ts';
 import type { JsonObject } from '../../protocol/input/fields.ts';
 import { lockNamespace } from '../../store/namespaces.ts';
 import { holdKnownRecords, type KnownRecord, type RecordsTable } from '../../store/records.ts';
+import { readFact } from '../../store/service-facts.ts';
 import { type KeptVersion, lastOfKeys, rankOf, versionsOfWrite } from '../../store/versions.ts';
 import type { HasIds } from '../deps.ts';
 import { authorizeNamespace, requireNotSuspended } from '../namespaces/rules.ts';
@@ -28,14 +29,13 @@ export async function undoWrite(
   const { write } = UNDO.parse(body, undefined);
   const position = deps.positions.read(actor.customerId, write);
   if (position === null) throw invalid('write is not a value of X-Service-Seq of this account');
-  const { epoch } = await deps.store.changes.bounds();
-  // In another store, such as a restored backup, the same number is another write.
-  const isOurs = position.epoch === epochTag(epoch);
   const now = deps.clock();
   return deps.unit(actor, async (tx) => {
     const namespace = await lockNamespace(tx, id, actor.customerId);
     if (namespace === null) throw notFound('Namespace');
     const history = historyOf(namespace);
+    // In another store, such as a restored backup, the same number is another write.
+    const isOurs = position.epoch === epochTag((await readFact(tx, 'epoch')) ?? '');
     const rows = isOurs ? await versionsOfWrite(tx, history, position.seq, LIMITS.bulkItems + 1) : [];
     if (rows.length === 0 || rows.length !== rows[0]!.write_rows) throw notFound('Version');
     // After the 404: a suspended namespace that the write did not touch must not stop an undo that asks all namespaces.

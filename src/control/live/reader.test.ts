@@ -133,8 +133,10 @@ describe('the live reader', () => {
     rows.push({ place: 10, customer: 'a' });
     reader.follow(only.as);
     assert.equal(await only.begun, 10);
+    const lost = reader.reached(12);
     rows.splice(0, 1, { place: 4, customer: 'a' });
     wake();
+    assert.equal(await lost, true, 'nothing waits for a place of before');
     while (reader.place() !== 4) await new Promise(setImmediate);
     rows.push({ place: 5, customer: 'a' });
     wake();

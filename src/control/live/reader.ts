@@ -38,7 +38,7 @@ export interface LiveReader<R> {
   follow(follower: LiveFollower<R>): () => void;
   /** Everything up to this place was offered; null while nobody follows. */
   place(): number | null;
-  /** Resolves when everything up to a place was offered, and at `close`. Only while somebody follows. */
+  /** Resolves when everything up to a place was offered, when the table has gone back, and at `close`. Only while somebody follows. */
   reached(place: number): Promise<true>;
   /** Stops reading. Resolves when a read under way has ended. */
   close(): Promise<void>;
@@ -61,9 +61,10 @@ export function openLiveReader<R>(
   const awaited = new Set<{ readonly place: number; readonly resolve: () => void }>();
 
   function moveTo(place: number): number {
+    const isBack = cursor !== null && place < cursor;
     cursor = place;
     for (const one of awaited) {
-      if (one.place > place && !signal.aborted) continue;
+      if (one.place > place && !isBack && !signal.aborted) continue;
       awaited.delete(one);
       one.resolve();
     }

@@ -60,8 +60,8 @@ export function databaseZoneKeys(options: DatabaseKeysOptions): ZoneKeys {
   /** Writes a set of an earlier format in the current one. If another process changed it meanwhile, that one wrote it. */
   async function renew(stored: EncryptedKeySet, keys: KeySet): Promise<void> {
     if (!options.mayMake || isCurrentFormat(stored.zone, stored.document)) return;
-    const next = { ...stored, document: encryptKeySet(keySetData(keys), key) };
-    await store.write((tx) => replaceKeySet(tx, next, clock()));
+    const document = encryptKeySet(keySetData(keys), key);
+    await store.write((tx) => replaceKeySet(tx, stored, document, clock()));
   }
 
   return {
@@ -85,8 +85,8 @@ export function databaseZoneKeys(options: DatabaseKeysOptions): ZoneKeys {
       const keys = open(stored);
       const result = change(keys);
       if (result.keys === keys) return result;
-      const next = { ...stored, document: encryptKeySet(keySetData(result.keys), key) };
-      if (await store.write((tx) => replaceKeySet(tx, next, clock()))) return result;
+      const document = encryptKeySet(keySetData(result.keys), key);
+      if (await store.write((tx) => replaceKeySet(tx, stored, document, clock()))) return result;
       throw new KeyError(`another process is changing the keys of ${zone}`);
     },
   };

@@ -222,8 +222,11 @@ describe('signing keys in a database', () => {
       await databaseZoneKeys({ store, key: KEY, clock, mayMake: true }).load(ZONE);
       const [set] = await readKeySets(store.read, [ZONE]);
       assert.equal(set!.version, 1);
-      assert.equal(await store.write((tx) => replaceKeySet(tx, set!, 1)), true);
-      assert.equal(await store.write((tx) => replaceKeySet(tx, set!, 2)), false);
+      assert.equal(await store.write((tx) => replaceKeySet(tx, set!, 'next', 1)), true);
+      assert.equal(await store.write((tx) => replaceKeySet(tx, set!, 'other', 2)), false);
+      // The version of another one: it was given before a failover, and lost.
+      const lost = { ...set!, version: 2, document: 'lost' };
+      assert.equal(await store.write((tx) => replaceKeySet(tx, lost, 'other', 3)), false);
       assert.equal((await readKeySets(store.read, [ZONE]))[0]!.version, 2);
     }));
 
