@@ -211,11 +211,11 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     finds: /serves what the log does not have: dataset|ModelError: .* of the dataset/,
   },
   'resumed-import-lacks-a-part': {
-    why: 'a version that was imported in two goes lacks items',
+    why: 'an import that was killed cannot be gone on with: it lacks a part, which its count shows',
     file: 'src/control/datasets/part-spool.ts',
     from: 'if (part >= from) {',
     to: 'if (part > from || from === 0) {',
-    finds: /serves what the log does not have: dataset/,
+    finds: /the database lost parts of it in a failover/,
     small: true,
   },
   'number-with-two-contents': {
