@@ -137,9 +137,9 @@ async function trimNext({ read, write }: Pick<Store, 'read' | 'write'>, signal: 
     const from: string = after;
     if (signal.aborted) return;
     after = await write(async (tx) => {
-      const now = await NEXT_TRIM.first(tx, {});
+      const present = await NEXT_TRIM.first(tx, {});
       // The owner has changed it, or a failover took back what was done: begin anew.
-      const isSame = now?.id === id && now.trim === trim && now.versions === versions;
+      const isSame = present?.id === id && present.trim === trim && present.versions === versions;
       if (!isSame || (await readFact(tx, 'epoch')) !== epoch) return undefined;
       const keys = await NEXT_KEYS.all(tx, { id, after: from });
       const gone = await dropUpTo(tx, id, new Map(keys.map(({ key, last }) => [key, last - versions])));

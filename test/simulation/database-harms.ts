@@ -110,7 +110,7 @@ function replaceBy(name: CopyName, world: World, mayStill: boolean): void {
   const { database, truth, customers, datasets, usage } = world;
   usage.excuse();
   world.keysRestored();
-  const at = database.copiedAt(name);
+  const at = database.copiedAt(name) ?? 0;
   // At once: what is asked for from now on is asked of the other database.
   customers.restored(at, mayStill);
   datasets.restored(at);

@@ -63,8 +63,8 @@ export interface Database {
   readonly origin: { readonly epoch: string; readonly seq: number } | null;
   /** How often it was replaced. */
   readonly generation: number;
-  /** When the copy was made, true time. */
-  copiedAt(name: CopyName): number;
+  /** When the copy was made, true time; null: there is none, and an empty database takes its place. */
+  copiedAt(name: CopyName): number | null;
   /** The connections of a dead process are being closed: the end waits for it. */
   closes(closing: Promise<void>): void;
   close(): Promise<void>;
@@ -93,7 +93,6 @@ export async function createDatabase(scheduler: Scheduler, epoch: string): Promi
   const { file, template } = await emptyDatabase(migrated);
   const listeners = new Set<() => void>();
   const copies = new Map<CopyName, number>();
-  const began = scheduler.now();
   let closing: Promise<unknown> = Promise.resolve();
   let replacing: Promise<void> = Promise.resolve();
   const truth = await openTruth();
@@ -181,7 +180,7 @@ export async function createDatabase(scheduler: Scheduler, epoch: string): Promi
     get generation() {
       return generation;
     },
-    copiedAt: (name) => copies.get(name) ?? began,
+    copiedAt: (name) => copies.get(name) ?? null,
     files: () =>
       ['', '-wal'].flatMap((suffix) =>
         existsSync(`${file}${suffix}`) ? [readFileSync(`${file}${suffix}`)] : [],

@@ -81,7 +81,6 @@ async function storm(
   const customers = createRandom(seed, 7);
   const ends = new Map<string, () => void>();
   let isLate = false;
-  let hasStandby = false;
   const rolling = world.rollsKeys
     ? { away: random.chance(0.5) ? random.pick(nodes).name : null, sleeps: 0 }
     : null;
@@ -126,11 +125,9 @@ async function storm(
     if (step === backedUpAfter) world.database.copy('backup');
     if (step === restoredAfter) begin(world, [RESTORE], ends, counters);
     // One that lacks what the first start makes would need another start.
-    if (step === failsOver?.behindAfter && controls.some((control) => control.feed() !== null)) {
+    if (step === failsOver?.behindAfter && controls.some((control) => control.feed() !== null))
       world.database.copy('standby');
-      hasStandby = true;
-    }
-    if (step === failsOver?.after && hasStandby) {
+    if (step === failsOver?.after && world.database.copiedAt('standby') !== null) {
       if (random.chance(0.4)) random.pick(nodes).loseView();
       await scheduler.advance(random.between(1, MEANWHILE_MS));
       begin(world, [FAILOVER], ends, counters);

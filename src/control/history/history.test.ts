@@ -9,41 +9,12 @@ import {
 import { newMember, newOrganization } from '../../../test/support/control/organizations/rig.ts';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
 import { assertFailure, created, type Json, newName, openWorld } from '../../../test/support/http/world.ts';
-import { renewEpoch } from '../../store/service-facts.ts';
 import { setSuspended } from '../namespaces/rules.ts';
 
 const NONE = ['this namespace keeps no history'];
 const KEEP = { versions: 20, days: 90 };
 
 apiScenarios('history', {
-  'an undo finds no write of another log, also where a failover came while it waited for its turn': async (
-    store,
-  ) => {
-    let isArmed = false;
-    const world = await openWorld(store, {
-      wrap: (real) => ({
-        ...real,
-        async write(work) {
-          if (isArmed) await real.write((tx) => renewEpoch(tx, Date.now()));
-          isArmed = false;
-          return real.write(work);
-        },
-      }),
-    });
-    const customer = await world.customer();
-    const { id, name } = await customer.namespace();
-    await keep(customer, id);
-    const written = await customer.post('/records', {
-      record: { key: `a.doc.${name}.v1`, data: text('one') },
-    });
-    isArmed = true;
-    const undone = await customer.post(`/namespaces/${id}/undo`, {
-      write: String(written.headers['x-service-seq']),
-    });
-    assertFailure(undone, 404, 'not_found', 'Version not found');
-    await world.close();
-  },
-
   'the owner switches it on, changes and ends it; the namespace shows it meanwhile': async (store) => {
     const world = await openWorld(store);
     const customer = await world.customer();
