@@ -8,7 +8,7 @@ import { findRows, oneRow } from '../../../test/support/store/rows.ts';
 import { realRandom } from '../../base/chance.ts';
 import { aesGcmEncryption } from '../../base/seal.ts';
 import type { Clock } from '../../base/time.ts';
-import type { Store } from '../../store/store.ts';
+import type { Store, Tx } from '../../store/store.ts';
 import { createUser, issueToken } from './rules.ts';
 import { jwtSigner, KEY_PERIOD, openJwtKeys, openSessions } from './sessions.ts';
 
@@ -19,8 +19,14 @@ const encryption = aesGcmEncryption(randomBytes(32), randomBytes, 0);
 
 const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
-const open = (store: Store, clock: Clock = () => NOW) =>
-  jwtSigner(openJwtKeys(store, encryption, realRandom), EARLIER.publicKey, clock);
+function open(store: Store, clock: Clock = () => NOW) {
+  const signer = jwtSigner(openJwtKeys(store, encryption, realRandom), EARLIER.publicKey, clock);
+  return {
+    verify: (token: string) => signer.verify(token),
+    sign: async (claims: typeof CLAIMS, now: number) =>
+      signer.sign(claims, now, await store.write((tx) => signer.keyIn(tx, now))),
+  };
+}
 
 const kidOf = (token: string): string => decodeProtectedHeader(token).kid ?? '';
 
@@ -93,10 +99,26 @@ for (const { name, create, skip } of ENGINES) {
         assert.equal((await one.authenticate(other))?.userId, userId);
       }));
 
+    it('the key of a session is of its unit: no failover can leave a session behind whose key is lost', () =>
+      withStore(create, async (store) => {
+        const deps = { store, clock: () => NOW, newId: (): string => randomUUID() };
+        const sessions = openSessions(deps, randomBytes(32));
+        const { id } = await createUser(deps, 'a@example.net', 'free');
+        const begin = (tx: Tx) => sessions.begin(tx, id, 'cli', null);
+        const undone = store.write(async (tx) => {
+          await begin(tx);
+          throw new Error('undone');
+        });
+        await assert.rejects(undone, /undone/);
+        assert.deepEqual(await findRows(store.read, 'jwt_keys', { columns: ['kid'] }), []);
+        const session = await store.write(begin);
+        assert.equal((await oneRow(store.read, 'jwt_keys')).kid, session.key.kid);
+      }));
+
     it('the private key is encrypted at rest', () =>
       withStore(create, async (store) => {
         const keys = openJwtKeys(store, encryption, realRandom);
-        const { privateKey, kid } = await keys.signing(NOW);
+        const { privateKey, kid } = keys.signing(await store.write((tx) => keys.keyIn(tx, NOW)));
         const der = privateKey.export({ format: 'der', type: 'pkcs8' });
         const row = await oneRow(store.read, 'jwt_keys');
         const stored = Buffer.from(row.private_key);
@@ -150,7 +172,7 @@ for (const { name, create, skip } of ENGINES) {
     it('another key, algorithm, issuer, audience or kid is refused', () =>
       withStore(create, async (store) => {
         const keys = openJwtKeys(store, encryption, realRandom);
-        const { kid, privateKey } = await keys.signing(NOW);
+        const { kid, privateKey } = keys.signing(await store.write((tx) => keys.keyIn(tx, NOW)));
         const publicKey = (await keys.verifying(kid))!;
         const raw = Buffer.from(publicKey.export({ format: 'jwk' }).x!, 'base64url');
         const pem = Buffer.from(publicKey.export({ format: 'pem', type: 'spki' }));

@@ -69,11 +69,6 @@ interface SigningKey {
 
 const periodOf = (now: number): number => Math.floor(now / KEY_PERIOD);
 
-/** The key of the period of `now` in the database of this unit. @returns its id; null: there is none yet */
-async function signingKeyIn(tx: Tx, now: number): Promise<string | null> {
-  return (await findJwtKeyOf(tx, periodOf(now)))?.kid ?? null;
-}
-
 /**
  * Keys that sign session tokens, one for each period of `KEY_PERIOD`. Processes agree because they compute the same period and the
  * database holds one key for it. A key is deleted when the next but one is made: its last token has ended long before.
@@ -82,23 +77,22 @@ export function openJwtKeys(store: Store, encryption: SecretEncryption, random: 
   const verifying = new Map<string, KeyObject>();
   let signing: SigningKey | null = null;
 
-  async function load(period: number): Promise<JwtKeysTable> {
-    const found = await findJwtKeyOf(store.read, period);
-    if (found !== null) return found;
-    const made = makeKey(period, encryption, random);
-    await store.write((tx) => addJwtKey(tx, made, period - 1));
-    // Another process may have been first: its key counts.
-    return (await findJwtKeyOf(store.read, period)) ?? made;
-  }
-
   return {
     /**
-     * The key that signs at `now`. The first process that needs the key of a period makes it.
-     * @param present as the database has it; null: look. One in memory alone is lost to all others: a standby that lacks it may have taken the place of the database
+     * The key that signs at `now`, which the first unit of its period makes. In the unit of the session: a database that lacks the key after a failover
+     * lacks the session too.
      */
-    async signing(now: number, present: string | null = null): Promise<SigningKey> {
-      if (signing !== null && signing.kid === present) return signing;
-      const { kid, private_key } = await load(periodOf(now));
+    async keyIn(tx: Tx, now: number): Promise<JwtKeysTable> {
+      const period = periodOf(now);
+      const found = await findJwtKeyOf(tx, period);
+      if (found !== null) return found;
+      const made = makeKey(period, encryption, random);
+      await addJwtKey(tx, made, period - 1);
+      // Another process may have been first: its key counts.
+      return (await findJwtKeyOf(tx, period)) ?? made;
+    },
+    signing({ kid, private_key }: JwtKeysTable): SigningKey {
+      if (signing?.kid === kid) return signing;
       const der = Buffer.from(encryption.decrypt(kid, private_key), 'base64');
       signing = { kid, privateKey: createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }) };
       return signing;
@@ -148,9 +142,10 @@ interface JwtClaims {
 export function jwtSigner(keys: ReturnType<typeof openJwtKeys>, earlierKey: KeyObject, clock: Clock) {
   const verified = new Map<string, JwtClaims>();
   return {
-    /** @param presentKey see `signing` */
-    async sign(claims: JwtClaims, issuedAt: number, presentKey: string | null = null): Promise<string> {
-      const { kid, privateKey } = await keys.signing(issuedAt, presentKey);
+    keyIn: (tx: Tx, now: number): Promise<JwtKeysTable> => keys.keyIn(tx, now),
+    /** @param key as `keyIn` gave it */
+    async sign(claims: JwtClaims, issuedAt: number, key: JwtKeysTable): Promise<string> {
+      const { kid, privateKey } = keys.signing(key);
       return new SignJWT({ sid: claims.sessionId })
         .setProtectedHeader({ alg: ALGORITHM, typ: 'JWT', kid })
         .setIssuer(ISSUER)
@@ -243,8 +238,8 @@ export interface NewSession {
   readonly userId: string;
   readonly issuedAt: number;
   readonly expiresAt: number;
-  /** Id of the key that signs then; null: the database has none yet. */
-  readonly signingKey: string | null;
+  /** That signs then. */
+  readonly key: JwtKeysTable;
 }
 
 interface Sessions {
@@ -308,10 +303,9 @@ export function openSessions(
       });
       const by = method === 'cli' ? BY_OPERATOR : byUser(userId, requestId);
       await auditFor(tx, userId, by, issuedAt, 'sign_in.done', audited.session(sessionId));
-      const signingKey = await signingKeyIn(tx, issuedAt);
-      return { sessionId, userId, issuedAt, expiresAt, signingKey };
+      return { sessionId, userId, issuedAt, expiresAt, key: await signer.keyIn(tx, issuedAt) };
     },
-    token: (session) => signer.sign(session, session.issuedAt, session.signingKey),
+    token: (session) => signer.sign(session, session.issuedAt, session.key),
     async authenticate(token) {
       const claims = await signer.verify(token);
       if (claims === null) return null;
