@@ -184,6 +184,26 @@ apiScenarios('flags of a name that another customer has taken', {
     await world.close();
   },
 
+  'what is held of a namespace that is gone gives no place behind flags that its owner writes under its name again':
+    async (store) => {
+      const world = await openWorld(store);
+      const shop = await flagShop(world, { a: plainFlag(1) });
+      const { name, id, owner } = shop;
+      const onError = assert.ifError;
+      const changeReader = openChangeReader(world.deps, onError);
+      const source = openFlagSource({ ...world.deps, changeReader, apiKey: async () => null, onError });
+      const namespace = await source.namespace(name, { kind: 'token', namespace: { id, name } });
+      const held = await source.hold(namespace!);
+      assert.equal(held!.isSettled(), true);
+      await handOver({ world, shop }, owner);
+      const { head } = await store.changes.bounds();
+      while ((changeReader.place() ?? head) < head) await nextTurn();
+      assert.equal(held!.isSettled(), false);
+      source.close();
+      await changeReader.close();
+      await world.close();
+    },
+
   'a stream ends when its name is that of another namespace of the same customer': async (store) => {
     const timers = createManualTimers();
     const world = await openWorld(store, { timers });

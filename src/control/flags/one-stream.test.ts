@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import fastify from 'fastify';
 import { createManualTimers } from '../../../test/support/base/lifecycle/manual-timers.ts';
 import { aesGcmEncryption } from '../../base/seal.ts';
-import { openPositions } from '../unit.ts';
+import { epochTag, openPositions } from '../unit.ts';
 import type { FlagSource } from './source.ts';
 import { openFlagStreams } from './streams.ts';
 
@@ -59,6 +59,24 @@ it('a stream hears nothing of another namespace that has taken the name', async 
   await stream.close();
 });
 
+it('an event that waited while the log became another one has a place of its own log (failover)', async () => {
+  let epoch = 'e';
+  const stream = await openStream({ epoch: () => epoch });
+  await stream.timers.advance(1_100);
+  stream.change('n');
+  await stream.timers.advance(100);
+  stream.change('n');
+  await stream.timers.advance(850);
+  // After the look of this second, and before the next one cuts the stream off.
+  epoch = 'f';
+  await stream.timers.advance(100);
+  while (stream.places().length < 3) await nextTurn();
+  const told = stream.places().slice(1);
+  assert.deepEqual(told, Array(2).fill({ seq: 2, epoch: epochTag('e') }));
+  await stream.leave();
+  await stream.close();
+});
+
 /** Time for some heartbeats of a stream. */
 const HEARTBEATS_MS = 60_000;
 
@@ -68,6 +86,7 @@ async function openStream({ isSettled = () => true, onCheck = () => {}, epoch = 
   const namespace = { id: 'n', name: 'shop', customerId: 'c', isOpen: false, isSuspended: false };
   let tell: Parameters<FlagSource['onChange']>[0] = () => {};
   const held = { changedAt: () => 0, isSettled, tag: () => '', release() {} };
+  const positions = openPositions(aesGcmEncryption(Buffer.alloc(32), (octets) => Buffer.alloc(octets), 0));
   const streams = openFlagStreams({
     source: {
       hold: async () => held,
@@ -78,7 +97,7 @@ async function openStream({ isSettled = () => true, onCheck = () => {}, epoch = 
     },
     store: { onWork: () => () => {} },
     changeReader: { epoch, place: () => 1 },
-    positions: openPositions(aesGcmEncryption(Buffer.alloc(32), (octets) => Buffer.alloc(octets), 0)),
+    positions,
     clock: () => timers.now,
     timers,
     onError: assert.ifError,
@@ -111,7 +130,14 @@ async function openStream({ isSettled = () => true, onCheck = () => {}, epoch = 
     timers,
     hasEnded: () => hasEnded,
     text: () => parts.join(''),
-    change: (id: string): void => tell({ namespace: { ...namespace, id }, seq: 2, at: 0, tag: () => id }),
+    change: (id: string): void =>
+      tell({ namespace: { ...namespace, id }, seq: 2, epoch: epoch(), at: 0, tag: () => id }),
+    /** Of all ids. */
+    places: () =>
+      [...parts.join('').matchAll(/^id: (.*)$/gm)].map(([, id]) => {
+        const { seq, epoch: tag } = positions.read('c', id!)!;
+        return { seq, epoch: tag };
+      }),
     async leave() {
       client.abort();
       await Promise.all([gone, reading]);

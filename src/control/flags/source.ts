@@ -39,6 +39,8 @@ export interface Documents {
 export interface FlagChange {
   readonly namespace: FlagNamespace;
   readonly seq: number;
+  /** Of the log that has this place: it may be another one by the time that somebody is told. */
+  readonly epoch: string | null;
   /** Milliseconds since the epoch. */
   readonly at: number;
   /** Of the documents, now. */
@@ -49,7 +51,7 @@ export interface FlagChange {
 export interface Held {
   /** The place of the log after which no flag of it has changed. */
   changedAt(): number;
-  /** Whether everything that was heard of was told. */
+  /** Whether everything that was heard of was told. False once the namespace is gone: changes of another one with its name are told to others. */
   isSettled(): boolean;
   tag(): string;
   release(): void;

@@ -55,7 +55,7 @@ interface Entry {
   dirty: Set<string>;
   mustLoad: boolean;
   mustLook: boolean;
-  change: Pick<FlagChange, 'seq' | 'at'> | null;
+  change: Pick<FlagChange, 'seq' | 'epoch' | 'at'> | null;
   /** Of the last change of a flag. */
   changedAt: number;
   reading: Promise<void> | null;
@@ -197,7 +197,7 @@ export function openFlagSource(deps: FlagSourceDeps): FlagSource {
       entry.dirty.add(flag);
       // Enough may be gone that the rest can be kept.
       if (!entry.flags.isWhole && type === 'record.deleted') entry.mustLoad = true;
-      entry.change = { seq, at };
+      entry.change = { seq, epoch: changeReader.epoch(), at };
       entry.changedAt = seq;
     }
     if (isDirty(entry)) void refresh(entry);
@@ -361,7 +361,7 @@ export function openFlagSource(deps: FlagSourceDeps): FlagSource {
       entry.holds++;
       return {
         changedAt: () => entry.changedAt,
-        isSettled: () => entry.reading === null && !isDirty(entry),
+        isSettled: () => entries.get(entry.row.name) === entry && entry.reading === null && !isDirty(entry),
         tag: () => entry.flags.tag(clock()),
         release() {
           entry.holds--;

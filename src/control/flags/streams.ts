@@ -59,14 +59,17 @@ export function openFlagStreams(options: FlagStreamsOptions) {
     return `${id === null ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
   }
 
-  function cursorOf({ customerId }: FlagNamespace, seq: number, at: number): string {
-    return positions.text(customerId, { seq, at, epoch: epochTag(changeReader.epoch() ?? '') });
+  function cursorOf(
+    { customerId }: FlagNamespace,
+    { seq, at, epoch }: Pick<FlagChange, 'seq' | 'at' | 'epoch'>,
+  ): string {
+    return positions.text(customerId, { seq, at, epoch: epochTag(epoch ?? '') });
   }
 
   function sendAll(hub: Hub, namespace: FlagNamespace, change: FlagChange): void {
     hub.cancel = null;
     hub.sentAt = timers.elapsed();
-    hub.latest = textOf(cursorOf(namespace, change.seq, change.at), change);
+    hub.latest = textOf(cursorOf(namespace, change), change);
     for (const client of hub.clients) {
       client.isOwed = !client.output.isReady();
       if (!client.isOwed) client.output.write(hub.latest);
@@ -100,9 +103,10 @@ export function openFlagStreams(options: FlagStreamsOptions) {
     const epoch = changeReader.epoch();
     /** Null: a place after an event that is still to come would hide it from a client that opens the stream again. */
     const cursor = (): string | null => {
-      const place = changeReader.place();
-      if (place === null || hubs.get(id)?.cancel != null || !held.isSettled()) return null;
-      return cursorOf(namespace, place, clock());
+      const seq = changeReader.place();
+      if (seq === null || changeReader.epoch() !== epoch) return null;
+      if (hubs.get(id)?.cancel != null || !held.isSettled()) return null;
+      return cursorOf(namespace, { seq, epoch, at: clock() });
     };
     const checkpoint = (): void => {
       const place = cursor();
