@@ -260,6 +260,13 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     to: '',
     finds: /^ModelError: the flags: /,
   },
+  'flags-missed-while-away': {
+    why: 'a page that opens its stream of flags again shows old ones until the next change',
+    file: 'src/control/flags/streams.ts',
+    from: '|| known.seq < held.changedAt()',
+    to: '',
+    finds: /^ModelError: the flags: a page/,
+  },
   'snapshot-of-one-page': {
     why: 'a node that rebuilds has the first 500 records of a service, and no others',
     file: 'src/store/log/change-reader.ts',

@@ -35,6 +35,8 @@ export const REACHED: readonly string[] = [
   'stream goes on',
   'flags asked: 200',
   'flags level',
+  'flags told',
+  'flags shown',
   'question over a commit',
   'question repeated over TCP',
 ];

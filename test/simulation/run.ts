@@ -6,7 +6,8 @@
  *   run.ts --minutes 10 [--totals FILE]          new ones; with FILE the sums of several runs
  *   run.ts --fault NAME [--seeds 1-200]          with a fault of planted-faults.ts, by the seed that found it last, else by the first that does
  *
- * `--small`: with the small limits that every second process of the last but one has. `--jobs N`: processes.
+ * `--small`: with the small limits that every second process of the last but one has. `--jobs N`: processes. `--with failsOver`: of many
+ * seeds only those that have it; any member of `Shape` will do, and several of them.
  */
 import { spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
@@ -19,6 +20,7 @@ import { findPlanted } from './planted-search.ts';
 import { REACHED } from './reached.ts';
 import { type FailedSeed, NEW_BELOW, type RunResult, runSeeds, shortestOf } from './runner.ts';
 import { simulateSeeds } from './seeds.ts';
+import { type Shape, shapeOf } from './shape.ts';
 import { SMALL_LIMITS } from './small-limits.ts';
 import { openTotals } from './totals.ts';
 
@@ -36,6 +38,7 @@ const { values } = parseArgs({
     minutes: { type: 'string' },
     totals: { type: 'string' },
     fault: { type: 'string' },
+    with: { type: 'string', multiple: true, default: [] },
     small: { type: 'boolean', default: false },
     trace: { type: 'boolean', default: false },
     jobs: { type: 'string', default: String(availableParallelism()) },
@@ -43,7 +46,12 @@ const { values } = parseArgs({
 });
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 const fault = values.fault === undefined ? null : (PLANTED_FAULTS[values.fault] ?? undefined);
-if (fault === undefined) {
+const isMember = (name: string): name is keyof Shape => name in shapeOf(0);
+const unknown = values.with.find((name) => !isMember(name));
+if (unknown !== undefined) {
+  process.stderr.write(`no seed has ${unknown}; there are: ${Object.keys(shapeOf(0)).join(', ')}\n`);
+  process.exitCode = 2;
+} else if (fault === undefined) {
   process.stderr.write(`no such fault; there are: ${Object.keys(PLANTED_FAULTS).join(', ')}\n`);
   process.exitCode = 2;
 } else if (values.seed !== undefined) process.exitCode = await one(Number(values.seed));
@@ -71,12 +79,16 @@ async function many(): Promise<number> {
   const start = randomInt(NEW_BELOW);
   const [first, last = first] =
     minutes === null ? (values.seeds ?? '1-100').split('-').map(Number) : [start, Number.MAX_SAFE_INTEGER];
+  const members = values.with.filter(isMember);
   const totals = values.totals === undefined ? null : openTotals(values.totals, Date.now);
   let sliceBegan = began;
   const result = await runSeeds({
     first: first!,
     last: last!,
     processes: Number(values.jobs),
+    ...(members.length > 0 && {
+      isChosen: (seed: number) => members.every((member) => Boolean(shapeOf(seed)[member])),
+    }),
     small: values.small ? 'all' : minutes === null ? 'none' : 'every second',
     isOver: () => minutes !== null && performance.now() - began > minutes * 60_000,
     onSlice(slice) {

@@ -7,8 +7,10 @@ import { SMALL_LIMITS } from './small-limits.ts';
 
 export interface RunOptions {
   readonly first: number;
-  /** Without one, until `until` says so. */
+  /** Without one, until `isOver` says so. */
   readonly last?: number;
+  /** Of these; else all. */
+  readonly isChosen?: (seed: number) => boolean;
   readonly processes: number;
   readonly fault?: PlantedText | null;
   /** Which processes have small limits, so that what is rare with the product's is common. */
@@ -40,8 +42,7 @@ export interface RunResult {
 }
 
 interface Slice {
-  readonly first: number;
-  readonly last: number;
+  readonly seeds: readonly number[];
   readonly only: readonly number[] | null;
 }
 
@@ -74,10 +75,10 @@ if (isChild) {
   process.once('disconnect', () => process.exit());
 }
 
-async function runHere({ first, last, only }: Slice): Promise<void> {
+async function runHere({ seeds, only }: Slice): Promise<void> {
   const { simulateSeeds } = await import('./seeds.ts');
   const tell = (told: Told): void => void process.send?.(told);
-  for (let seed = first; seed <= last; seed++) {
+  for (const seed of seeds) {
     tell({ seed });
     const { failures, counters } = await simulateSeeds(seed, seed, { only });
     const [absent] = plantedAbsent();
@@ -93,7 +94,8 @@ async function runHere({ first, last, only }: Slice): Promise<void> {
 
 /** @throws Error when a planted text is not in its file, or its file is never loaded */
 export async function runSeeds(options: RunOptions): Promise<RunResult> {
-  const { last = Number.POSITIVE_INFINITY, failuresMax = FAILURES_MAX, isOver = () => false } = options;
+  const { last = Number.POSITIVE_INFINITY, isChosen = () => true, isOver = () => false } = options;
+  const { failuresMax = FAILURES_MAX } = options;
   const counters = createCounters();
   const failures: FailedSeed[] = [];
   let seeds = 0;
@@ -103,9 +105,9 @@ export async function runSeeds(options: RunOptions): Promise<RunResult> {
     const child = createChild(options.fault ?? null, small);
     try {
       while (next <= last && failures.length < failuresMax && !isOver()) {
-        const slice = { first: next, last: Math.min(last, next + SLICE - 1), only: null };
-        next = slice.last + 1;
-        const result = await child.run(slice, failuresMax);
+        const slice: number[] = [];
+        for (; next <= last && slice.length < SLICE; next++) if (isChosen(next)) slice.push(next);
+        const result = await child.run({ seeds: slice, only: null }, failuresMax);
         failures.push(...result.failures);
         seeds += result.seeds;
         for (const [what, times] of result.counts) counters.count(what, times);
@@ -137,24 +139,24 @@ function createChild(fault: PlantedText | null, small: boolean): Child {
     ran = 0;
   }
 
-  /** @returns the first seed that was not run */
+  /** @returns the seeds that were not run */
   function runPart(
     slice: Slice,
     failuresMax: number,
     result: { -readonly [K in keyof SliceResult]: SliceResult[K] },
-  ): Promise<number> {
+  ): Promise<readonly number[]> {
     child ??= fork(fileURLToPath(import.meta.url), { execArgv: FLAGS, env });
     const one = child;
     return new Promise((resolve, reject) => {
-      let at = slice.first;
+      let at = 0;
       let timer: NodeJS.Timeout | undefined;
-      const done = (next: number): void => {
+      const done = (ran: number): void => {
         clearTimeout(timer);
         one.removeAllListeners();
-        resolve(next);
+        resolve(slice.seeds.slice(ran));
       };
       const fail = (message: string): void => {
-        result.failures = [...result.failures, { seed: at, message, small }];
+        result.failures = [...result.failures, { seed: slice.seeds[at]!, message, small }];
       };
       const died = (how: string): void => {
         one.kill('SIGKILL');
@@ -171,7 +173,7 @@ function createChild(fault: PlantedText | null, small: boolean): Child {
       one.once('exit', (code, signal) => died(`the process ended with ${signal ?? code}`));
       one.on('message', (message) => {
         const { seed, ended } = message as Told;
-        at = seed;
+        at = slice.seeds.indexOf(seed);
         watch();
         if (ended === undefined) return;
         if (ended.message?.startsWith('never loaded') === true) {
@@ -184,9 +186,10 @@ function createChild(fault: PlantedText | null, small: boolean): Child {
         ran++;
         result.counts = [...result.counts, ...ended.counts];
         if (ended.message !== null) fail(ended.message);
-        if (seed < slice.last && result.failures.length < failuresMax) return;
-        if (seed < slice.last) end();
-        done(slice.last + 1);
+        const isLast = at === slice.seeds.length - 1;
+        if (!isLast && result.failures.length < failuresMax) return;
+        if (!isLast) end();
+        done(slice.seeds.length);
       });
       one.send(slice);
     });
@@ -195,8 +198,8 @@ function createChild(fault: PlantedText | null, small: boolean): Child {
   return {
     async run(slice, failuresMax) {
       const result = { seeds: 0, failures: [], counts: [] };
-      for (let next = slice.first; next <= slice.last && result.failures.length < failuresMax; )
-        next = await runPart({ ...slice, first: next }, failuresMax, result);
+      for (let { seeds } = slice; seeds.length > 0 && result.failures.length < failuresMax; )
+        seeds = await runPart({ ...slice, seeds }, failuresMax, result);
       if (ran >= SEEDS_MAX) end();
       return result;
     },
@@ -224,7 +227,7 @@ export async function shortestOf(
   let tries = 0;
   const fails = async (only: readonly number[]): Promise<boolean> => {
     if (++tries > TRIES) return false;
-    const { failures } = await child.run({ first: seed, last: seed, only }, 1);
+    const { failures } = await child.run({ seeds: [seed], only }, 1);
     return failures.some((failure) => isSame(failure.message));
   };
   try {

@@ -7,6 +7,7 @@ import { ModelError, type RestAnswer } from '../model/told.ts';
 import type { Random } from '../random.ts';
 import type { Scheduler } from '../scheduler.ts';
 import type { Operator, Rest } from './clients.ts';
+import { type Credential, createWatching, type Wanted } from './watching.ts';
 
 export interface Evaluations {
   enter(step: number): void;
@@ -29,19 +30,6 @@ interface EvaluationsOptions {
   readonly count: (what: string) => void;
 }
 
-interface Credential {
-  readonly kind: 'token' | 'key';
-  readonly id: string;
-  readonly text: string;
-}
-
-/** What an evaluation of all flags must be. */
-interface Wanted {
-  readonly status: number;
-  /** JSON of values by the names of flags, in their order. */
-  readonly flags: string;
-}
-
 const ACCOUNT = 'flags@example.org';
 /** The name is taken again after each deletion, so that processes know it from before. */
 export const FLAGGED = 'flagged';
@@ -58,6 +46,9 @@ const LEVEL_MS = 12_000;
 const STEP_MS = 250;
 /** Documented: another process knows of a write within a second (docs/FLAGS.md). A message takes some milliseconds more. */
 const ELSEWHERE_MS = 1_050;
+
+/** Pages hear of a change once a second, and open their streams again when these have ended. */
+const SHOWN_MS = 4_000;
 
 const wrongly = (reason: string): ModelError => new ModelError(`the flags: ${reason}`);
 
@@ -146,14 +137,18 @@ export function createEvaluations(options: EvaluationsOptions): Evaluations {
     ...['revokes', 'opens', 'suspends', 'leaves'],
   ];
 
-  /** All flags, of a process. @param credential null: of an open namespace @returns null: no answer came */
+  const prefixOf = (credential: Credential | null): string =>
+    credential === null ? `/flags/${FLAGGED}` : '';
+
+  /** All flags, of a process. @param credential null: of an open namespace @param tag it waits for @returns null: no answer came */
   async function evaluate(
     control: SimulatedControl,
     credential: Credential | null,
+    tag = '',
   ): Promise<RestAnswer | null> {
     asked++;
     for (const id of ids) metered(id);
-    const path = `${credential === null ? `/flags/${FLAGGED}` : ''}/ofrep/v1/evaluate/flags`;
+    const path = `${prefixOf(credential)}/ofrep/v1/evaluate/flags?flagConfigEtag=${tag}`;
     const headers = credential === null ? {} : { authorization: `Bearer ${credential.text}` };
     const answer = await control.request({ method: 'POST', path, headers, body: { context: {} } });
     if (answer !== null) count(`flags asked: ${answer.status}`);
@@ -230,6 +225,11 @@ export function createEvaluations(options: EvaluationsOptions): Evaluations {
     return { status: 200, flags: JSON.stringify(flags.map(({ key, value }) => [key, value])) };
   }
 
+  const { now } = scheduler;
+  const watching = createWatching({
+    ...{ random, controls, prefixOf, evaluate, shownBy, now, pause, wrong, count },
+  });
+
   /** @param ms until then it may be as before @throws ModelError */
   async function expect(control: SimulatedControl, credential: Credential | null, ms: number): Promise<void> {
     const { status, flags } = await wantedOf(credential);
@@ -248,6 +248,8 @@ export function createEvaluations(options: EvaluationsOptions): Evaluations {
   async function expectEverywhere(ms: number): Promise<void> {
     for (const control of controls)
       for (const credential of [null, ...credentials]) await expect(control, credential, ms);
+    watching.all([null, ...credentials.slice(-2)]);
+    await watching.expect(wantedOf, SHOWN_MS);
   }
 
   /** Sent to one process, whose evaluations know of it at once. @throws ModelError */
@@ -290,6 +292,7 @@ export function createEvaluations(options: EvaluationsOptions): Evaluations {
     perhaps() {
       for (let left = random.between(0, ASKS_MOST); left > 0; left--)
         void evaluate(random.pick(controls), anyCredential());
+      watching.perhaps(anyCredential());
       if (random.chance(ACTS) && !isActing) begin(some);
     },
     finish: () => begin(all),

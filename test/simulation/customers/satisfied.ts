@@ -29,8 +29,11 @@ const LEVEL_MS = 2_000;
 const ASKED_TIMES = 6;
 /** A lease of a process that died has to end first. */
 const DELIVERED_MS = 120_000;
-/** Twenty failures in a row disable a webhook, with rests of up to a minute between them (docs/WEBHOOKS.md). */
-const ENDED_MS = 1_500_000;
+/**
+ * Twenty failures in a row disable a webhook, with rests of up to a minute between them (docs/WEBHOOKS.md). A success among them begins the count
+ * anew.
+ */
+const ENDED_MS = 3_000_000;
 /** Ten seconds are documented (docs/api/records.md), from the end of the last delivery. */
 const ERASED_AFTER_DELIVERY_MS = 12_000;
 

@@ -20,7 +20,8 @@ interface Streaming {
   ): Promise<boolean>;
 }
 
-interface StreamEvent {
+/** A server-sent event. Each member is null where the event has none, `data` is empty. */
+export interface StreamEvent {
   readonly event: string | null;
   readonly id: string | null;
   readonly data: string;
@@ -64,7 +65,9 @@ export function createStreaming(clients: Clients, changes: ChangesCheck): Stream
         const events = (text + next).split('\n\n');
         text = events.pop()!;
         try {
-          for (const event of events.map(parsed)) {
+          for (const event of events.map(eventOf)) {
+            if (event.id !== null && event.data === '')
+              throw new ModelError('an event of /changes/stream without data');
             if (!isOpen) return;
             isOpen = take(follower, event, asked, onKey);
           }
@@ -103,13 +106,11 @@ export function createStreaming(clients: Clients, changes: ChangesCheck): Stream
 /** The log does not go back so far. */
 class Reset extends Error {}
 
-function parsed(text: string): StreamEvent {
+export function eventOf(text: string): StreamEvent {
   const field = (name: string): string | null =>
     text
       .split('\n')
       .find((line) => line.startsWith(`${name}: `))
       ?.slice(name.length + 2) ?? null;
-  const [event, id, data] = [field('event'), field('id'), field('data')];
-  if (id !== null && data === null) throw new ModelError(`an event of /changes/stream without data: ${text}`);
-  return { event, id, data: data ?? '' };
+  return { event: field('event'), id: field('id'), data: field('data') ?? '' };
 }

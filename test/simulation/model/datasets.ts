@@ -151,8 +151,9 @@ export function createDatasetsCheck(): DatasetsCheck {
         throw new ModelError(`the dataset: ${edition.version} is refused, and was published: ${reason}`);
     },
     restored(backupAt) {
-      told = told.filter(({ at }) => at <= backupAt);
-      published = published.filter(({ at }) => at <= backupAt);
+      // What was told in the instant of the copy may be in it or not.
+      told = told.filter(({ at }) => at < backupAt);
+      published = published.filter(({ at }) => at < backupAt);
       retired = new Set();
     },
     answered({ node, epoch, isOverRestore, sentAt, answeredAt, asked, rcode, text }) {
