@@ -193,7 +193,6 @@ export function createWatching(options: WatchingOptions): Watching {
     await ended.promise;
     page.close = () => {};
     opened.close();
-    if (isOwed || isAsking) page.lastId = null;
     return true;
   }
 
