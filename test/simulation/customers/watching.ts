@@ -183,7 +183,11 @@ export function createWatching(options: WatchingOptions): Watching {
     const isRefused = REFUSALS.includes(opened.status);
     // A ticket may have ended, and not what it stands for.
     if (isRefused && byTicket) page.url = null;
-    else if (isRefused) page.shown = { status: opened.status, flags: '' };
+    else if (isRefused) {
+      page.shown = { status: opened.status, flags: '' };
+      // It shows no flags now, and must ask for them though they stay as they were.
+      page.lastId = null;
+    }
     if (opened.status !== 200 || !page.isAwake) {
       isOpen = false;
       opened.close();
