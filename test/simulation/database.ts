@@ -49,7 +49,7 @@ export interface Database {
   take(): Promise<readonly Change[]>;
   /** All changes but the last ones are removed from the log, as after a week. */
   prune(left: number): void;
-  /** Of what is committed now. A standby gets nothing from then on. */
+  /** Of what is committed now; none while a copy takes its place, as it would have what is replaced. A standby gets nothing from then on. */
   copy(name: CopyName): void;
   /** The octets of its files. */
   files(): readonly Uint8Array[];
@@ -100,6 +100,7 @@ export async function createDatabase(scheduler: Scheduler, epoch: string): Promi
   let taken = 0;
   let origin: Database['origin'] = null;
   let generation = 0;
+  let isReplacing = false;
 
   async function nameEpoch(tx: Tx): Promise<void> {
     await tx.execute(`update service_facts set value = '${epoch}' where name = 'epoch'`, []);
@@ -130,6 +131,7 @@ export async function createDatabase(scheduler: Scheduler, epoch: string): Promi
     const { epoch: last, head } = await truth.changes.bounds();
     origin = { epoch: last, seq: head };
     await truth.write((tx) => renewEpoch(tx, scheduler.now()));
+    isReplacing = false;
     taken = Math.min(taken, head);
     announce();
   }
@@ -186,11 +188,13 @@ export async function createDatabase(scheduler: Scheduler, epoch: string): Promi
         existsSync(`${file}${suffix}`) ? [readFileSync(`${file}${suffix}`)] : [],
       ),
     copy(name) {
+      if (isReplacing) return;
       copyFiles(file, pathOf(name));
       copies.set(name, scheduler.now());
     },
     replaceBy(name, before) {
       generation++;
+      isReplacing = true;
       replacing = replace(name, before);
       return replacing;
     },
