@@ -46,7 +46,7 @@ export function playPage(session: Session): string[] {
   writeFileSync(join(bin, 'uqrp'), `#!/bin/sh\nexec '${process.execPath}' '${cli}' "$@"\n`);
   chmodSync(join(bin, 'uqrp'), 0o755);
   const mark = '=== example';
-  const script = examples.map(({ commands }) => `echo '${mark}'\n${commands}`).join('\n');
+  const script = examples.map(({ commands }) => `echo '${mark}'; echo '${mark}' >&2\n${commands}`).join('\n');
   const { status, stdout, stderr, error } = spawnSync('sh', ['-euc', rewrite(script)], {
     cwd: folder,
     encoding: 'utf8',
@@ -54,13 +54,16 @@ export function playPage(session: Session): string[] {
     env: { ...process.env, PATH: `${bin}:${process.env.PATH}`, ...env },
   });
   const printed = stdout.split(`${mark}\n`).slice(1);
+  const told = stderr.split(`${mark}\n`).slice(1);
   const faults = examples.flatMap(({ heading, output }, i) => {
     const said = printed[i];
     if (said === undefined || output === null || comparable(said) === comparable(output)) return [];
-    return [`example ${i + 1}, ${heading}: the page shows\n${output}and the commands print\n${said}`];
+    return [
+      `example ${i + 1}, ${heading}: the page shows\n${output}and the commands print\n${said}and as errors\n${told[i]}`,
+    ];
   });
   if (status === 0) return faults;
   const reason = error === undefined ? `exit code ${status}` : error.message;
   const { heading, commands } = examples[printed.length - 1] ?? examples[0]!;
-  return [...faults, `example ${printed.length}, ${heading}: ${reason}\n${stderr}of\n${commands}`];
+  return [...faults, `example ${printed.length}, ${heading}: ${reason}\n${told.at(-1)}of\n${commands}`];
 }
