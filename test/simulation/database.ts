@@ -47,7 +47,7 @@ export interface Database {
   readonly truth: Store;
   /** Each change since the last call, in order. */
   take(): Promise<readonly Change[]>;
-  /** All changes but the last ones are removed from the log, as after a week. */
+  /** All changes but the last ones are removed from the log, as after a week. What the fan-out of webhooks has not read stays, as it does then. */
   prune(left: number): void;
   /** Of what is committed now; none while a copy takes its place, as it would have what is replaced. A standby gets nothing from then on. */
   copy(name: CopyName): void;
@@ -77,6 +77,11 @@ interface OpenDatabase {
   /** After the end of the process: its connections are closed. */
   close(): Promise<void>;
 }
+
+const PRUNE = `delete from change_log where seq <= (select min(seq) from (
+  select seq - ? as seq from feed_head
+  union all select seq from feed_cursors where name = 'webhooks'
+  union all select behind from event_counters where behind is not null) as last)`;
 
 /** Until another process hears of a commit. */
 const ANNOUNCED_MS = 3;
@@ -172,9 +177,7 @@ export async function createDatabase(scheduler: Scheduler, epoch: string): Promi
       }
     },
     prune(left) {
-      void truth.write((tx) =>
-        tx.execute('delete from change_log where seq <= (select seq from feed_head) - ?', [left]),
-      );
+      void truth.write((tx) => tx.execute(PRUNE, [left]));
     },
     get origin() {
       return origin;
