@@ -3,6 +3,7 @@ import { copyFileSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ChangeSource, Snapshot } from '../../src/feed/ports/change-source.ts';
 import type { Change } from '../../src/protocol/change.ts';
+import { pruneLog } from '../../src/store/log/change-log.ts';
 import { renewEpoch } from '../../src/store/service-facts.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Db, Store, Tx, WorkTopic } from '../../src/store/store.ts';
@@ -77,11 +78,6 @@ interface OpenDatabase {
   /** After the end of the process: its connections are closed. */
   close(): Promise<void>;
 }
-
-const PRUNE = `delete from change_log where seq <= (select min(seq) from (
-  select seq - ? as seq from feed_head
-  union all select seq from feed_cursors where name = 'webhooks'
-  union all select behind from event_counters where behind is not null) as last)`;
 
 /** Until another process hears of a commit. */
 const ANNOUNCED_MS = 3;
@@ -177,7 +173,10 @@ export async function createDatabase(scheduler: Scheduler, epoch: string): Promi
       }
     },
     prune(left) {
-      void truth.write((tx) => tx.execute(PRUNE, [left]));
+      void truth.write(async (tx) => {
+        const { rows } = await tx.execute<{ count: number }>('select count(*) as count from change_log', []);
+        await pruneLog(tx, Number.POSITIVE_INFINITY, Math.max(0, rows[0]!.count - left));
+      });
     },
     get origin() {
       return origin;
